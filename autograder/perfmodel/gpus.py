@@ -12,7 +12,6 @@ from autograder.perfmodel.specification import Specification
 
 GUIDE = "CUDA C++ Programming Guide, arithmetic instructions and technical specifications by compute capability"
 OURS = "microbenchmark on an H200, measurements/microbenchmarks.json"
-MEETING = "measured on an H200, measurements/meeting.json"
 LIMITS = "measured on an H200, measurements/limits.json"
 CARRIED = "carried over from the H200 microbenchmark, not measured on this GPU"
 RESERVED = "CUDA Ampere tuning guide: the system keeps 1 KiB of shared memory for each block (8.0 and later)"
@@ -23,17 +22,16 @@ Figure = tuple[Any, str]  # the value of a field of `Specification`, and where i
 # Behaviour that data sheets leave out. Times in cycles carry over from GPU to GPU better than times in nanoseconds.
 # A test compares these figures with the file.
 MEASURED_ON_H200: dict[str, Figure] = {
+    "load_store_requests_per_cycle": (1.0, OURS),
     "l1_wavefronts_per_cycle": (1.0, OURS),
     "l1_latency_cycles": (53.0, OURS + " (a dependent load with its address arithmetic)"),
     "l2_latency_cycles": (290.0, OURS + " (likewise)"),
     "dram_latency_cycles": (700.0, OURS + " (likewise)"),
+    "shared_latency_cycles": (28.0, OURS + " (likewise)"),
     "barrier_cycles": (43.0, OURS),
-    "grid_barrier_ns": (1060.0, MEETING + " (33 blocks of 256 and 1,056)"),
-    "grid_barrier_ns_per_block": (4.26, MEETING + " (likewise)"),
     "gpu_atomic_sectors_per_cycle": (48.8, OURS),
     "gpu_atomic_sectors_per_cycle_and_sector": (0.042, OURS + " (slope between 256 and 16384 places)"),
     "gpu_atomic_least_sectors_per_cycle": (0.69, OURS),
-    "gpu_atomic_least_float_sectors_per_cycle": (0.284, MEETING),
     "shared_atomic_lanes_per_cycle": (5.94, OURS),
     "shared_atomic_try_cycles": (13.5, LIMITS + " (additions of float32 on 1 to 4,096 places)"),
     "launch_overhead_ns": (2850.0, OURS),
@@ -45,13 +43,13 @@ DRAM_SCATTERED_GSECTORS_PER_S = 43.3
 DRAM_SCATTERED_STORE_GSECTORS_PER_S = 16.4
 L2_LOAD_GB_PER_S = 4900.0
 L2_STORE_GB_PER_S = 2440.0
-L2_STORE_LINES_GB_PER_S = 4220.0
 
 
-def _lanes(float32: int, float64: int, special: int, conversion: int) -> dict[str, Figure]:
+def _lanes(float32: int, float64: int, float16: int, special: int, conversion: int) -> dict[str, Figure]:
     rates = {
         "float32_lanes_per_cycle": float32,
         "float64_lanes_per_cycle": float64,
+        "float16_lanes_per_cycle": float16,
         "special_lanes_per_cycle": special,
         "conversion_lanes_per_cycle": conversion,
     }
@@ -71,11 +69,11 @@ def _capacity(capability: tuple[int, int], threads: int, blocks: int, shared_kib
     }
 
 
-HOPPER = _lanes(128, 64, 16, 64) | _capacity((9, 0), 2048, 32, 228)
-AMPERE_A100 = _lanes(64, 32, 16, 64) | _capacity((8, 0), 2048, 32, 164)
-ADA = _lanes(128, 2, 16, 64) | _capacity((8, 9), 1536, 24, 100)
-TURING = _lanes(64, 2, 16, 64) | _capacity((7, 5), 1024, 16, 64)
-KEPLER = _lanes(192, 64, 32, 128) | _capacity((3, 5), 2048, 16, 48)
+HOPPER = _lanes(128, 64, 256, 16, 64) | _capacity((9, 0), 2048, 32, 228)
+AMPERE_A100 = _lanes(64, 32, 256, 16, 64) | _capacity((8, 0), 2048, 32, 164)
+ADA = _lanes(128, 2, 128, 16, 64) | _capacity((8, 9), 1536, 24, 100)
+TURING = _lanes(64, 2, 128, 16, 64) | _capacity((7, 5), 1024, 16, 64)
+KEPLER = _lanes(192, 64, 192, 32, 128) | _capacity((3, 5), 2048, 16, 48)
 
 HOPPER_SHEET = "https://www.nvidia.com/en-us/data-center/h200/"
 H100_SHEET = "https://www.nvidia.com/en-us/data-center/h100/ (SXM)"
@@ -108,7 +106,6 @@ def _scaled(chip: dict[str, Figure]) -> dict[str, Figure]:
         "dram_scattered_store_gsectors_per_s": (round(DRAM_SCATTERED_STORE_GSECTORS_PER_S * memory, 2), of_dram),
         "l2_load_gb_per_s": (round(L2_LOAD_GB_PER_S * l2, 1), of_l2),
         "l2_store_gb_per_s": (round(L2_STORE_GB_PER_S * l2, 1), of_l2),
-        "l2_store_lines_gb_per_s": (round(L2_STORE_LINES_GB_PER_S * l2, 1), of_l2),
     }
 
 
@@ -136,7 +133,6 @@ SPECIFICATIONS: dict[str, Specification] = {
         dram_scattered_store_gsectors_per_s=(DRAM_SCATTERED_STORE_GSECTORS_PER_S, OURS),
         l2_load_gb_per_s=(L2_LOAD_GB_PER_S, OURS),
         l2_store_gb_per_s=(L2_STORE_GB_PER_S, OURS),
-        l2_store_lines_gb_per_s=(L2_STORE_LINES_GB_PER_S, MEETING),
     ),
     "H100": _build("NVIDIA H100 SXM", HOPPER, _chip(132, 1.98, 3350.0, 50, H100_SHEET)),
     "A100": _build("NVIDIA A100 40 GB SXM", AMPERE_A100, _chip(108, 1.41, 1555.0, 40, A100_PAPER)),
@@ -147,12 +143,13 @@ SPECIFICATIONS: dict[str, Specification] = {
     "K40": _build("NVIDIA Tesla K40 (Kepler GK110)", KEPLER, _chip(15, 0.745, 288.0, 1.5, K40_SHEET)),
     "GTX 280": _build(
         "NVIDIA GeForce GTX 280",
-        _lanes(8, 1, 2, 8) | _capacity((1, 3), 1024, 8, 16),
+        _lanes(8, 1, 8, 2, 8) | _capacity((1, 3), 1024, 8, 16),
         _chip(30, 1.296, 141.7, 0, GTX280_SHEET),
         registers=(16384, GTX280_SHEET),
         warp_instructions_per_cycle=(0.25, GTX280_SHEET + ": 8 cores, so a warp issues over 4 cycles"),
         special_lanes_per_cycle=(2.0, GTX280_SHEET),
         conversion_lanes_per_cycle=(8.0, _BEFORE_VOLTA),
+        load_store_requests_per_cycle=(0.25, _BEFORE_VOLTA),
         l1_wavefronts_per_cycle=(0.5, GTX280_SHEET + ": 16 banks, half a warp at a time"),
         shared_atomic_lanes_per_cycle=(1.0, _BEFORE_VOLTA),
         dram_latency_cycles=(500.0, "the seeds' slides of HiPC 2009: 400 to 600 cycles"),

@@ -23,14 +23,14 @@ ALIKE = 1.2  # times the next one's time: below it counters point to either (mea
 MOST_TO_TELL = 99  # times, of one resource over another: beyond it nothing follows from the number
 UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
 L2_KEEPS = 8 / 15  # of its size, for what comes back after other memory: 32 MiB of 60 (measurements/limits.json)
-MERGED_STORES = 0.5  # of the sectors that a warp stores to again at once, what L2 does not see (measurements/merging.py)
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
-# Fitted to the learned half, the third set and the cases of development (measurements/fitting.py), each one number:
+# Fitted to the learned half of the unseen cases and to the cases of development (measurements/fitting.py), each one number:
 ISSUE_SHARE = 0.82  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
 CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
-OVERLAP = 4.2  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
+OVERLAP = 4.7  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
 SLOWEST_SHARE = 0.75  # of the life of an average warp that each of the slowest warp's instructions takes: others are done
+MERGED_STORES = 0.88  # of the sectors that a warp stores to again at once, those that L2 does not see
 COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
 ADVICE = {
@@ -305,15 +305,12 @@ class Traffic:
         ever = LINE_BYTES * (fetched + written) * resident.threads / max(1, counters.threads)
         past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * min(live, ever)))
         atomics = counters.unique_atomic_sectors
-        # What lanes gather from places of their own, other blocks come back to at some time, not soon.
-        elsewhere = min(counters.gathered_again_sectors, fetched - unique)
-        far = elsewhere * lost_by_l2(specification, SECTOR_BYTES * counters.gathered_array_sectors)
         return cls(
             l2_load_sectors=fetched + lost,
             l2_store_sectors=stores - MERGED_STORES * counters.global_store_sectors_again,
             dram_load_sectors=unique,
             dram_store_sectors=written,
-            dram_scattered_loads=past_l2 * lost + far,
+            dram_scattered_loads=past_l2 * lost,
             dram_scattered_stores=past_l2 * (stores - written)
             + (counters.global_atomic_sectors - atomics) * lost_by_l2(specification, SECTOR_BYTES * atomics),
             assumption="L1 serves what a block reads again, while it has room for it, and L2 what other blocks read again",
@@ -366,10 +363,13 @@ def _multiprocessor_times(counters: Counters, specification: Specification) -> d
     """The times of resources that each multiprocessor has of its own; the fullest multiprocessor sets the time."""
     loads = counters.global_load_wavefronts or counters.global_load_lines
     passes = loads + counters.global_store_lines + counters.global_atomic_requests + counters.local_wavefronts
+    requests = counters.global_load_requests + counters.global_store_requests + counters.global_atomic_requests
     shared = counters.shared_load_wavefronts + counters.shared_store_wavefronts
     cycles = {
         "issue": _instructions(counters) / (ISSUE_SHARE * specification.warp_instructions_per_cycle),
-        "L1": passes / specification.l1_wavefronts_per_cycle,
+        "L1": max(
+            requests / specification.load_store_requests_per_cycle, passes / specification.l1_wavefronts_per_cycle
+        ),
         # L1 and shared memory are one array: what passes through as global data holds up shared data
         "shared memory": (shared + passes) / specification.l1_wavefronts_per_cycle if shared else 0.0,
         "float32": counters.float32_operations / 2 / specification.float32_lanes_per_cycle,
@@ -407,43 +407,26 @@ def _memory_times(
     """The times of resources that all multiprocessors share."""
     dram = SECTOR_BYTES / specification.dram_achievable_gb_per_s
     streamed = traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors
+    loads = (traffic.l2_load_sectors + local.l2_load_sectors) * SECTOR_BYTES / specification.l2_load_gb_per_s
+    stores = (traffic.l2_store_sectors + local.l2_store_sectors) * SECTOR_BYTES / specification.l2_store_gb_per_s
     scattered = (
         traffic.dram_scattered_loads / specification.dram_scattered_gsectors_per_s
         + traffic.dram_scattered_stores / specification.dram_scattered_store_gsectors_per_s
     )
     return {
         "DRAM": streamed * dram + scattered,
-        "L2": _l2_ns(counters, specification, traffic, local),
+        "L2": loads + stores,
         "atomics": _atomics_ns(counters, specification),
         "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
     }
 
 
-def _l2_ns(counters: Counters, specification: Specification, traffic: Traffic, local: LocalTraffic) -> float:
-    """Loads go by sector, and stores by line and by sector, one after the other.
-
-    What a line and what a sector of it cost, the rates of single sectors and of whole lines give. Whole lines are loaded
-    faster than this from what L2 holds; but what DRAM brings passes through L2 as well.
-    """
-    loads = traffic.l2_load_sectors + local.l2_load_sectors
-    stores = traffic.l2_store_sectors + local.l2_store_sectors
-    single, whole = SECTOR_BYTES / specification.l2_store_gb_per_s, LINE_BYTES / specification.l2_store_lines_gb_per_s
-    sector_ns = (whole - single) / (LINE_BYTES // SECTOR_BYTES - 1)
-    lines = stores * counters.global_store_lines / max(1, counters.global_store_sectors)
-    of_stores = (single - sector_ns) * lines + sector_ns * stores
-    return loads * SECTOR_BYTES / specification.l2_load_gb_per_s + of_stores
-
-
 def _atomics_ns(counters: Counters, specification: Specification) -> float:
-    """Few distinct sectors lie in few slices of L2, which then work alone; a hot sector has the rate of one address.
-
-    That of floats is less than half that of integers.
-    """
+    """Few distinct sectors lie in few slices of L2, which then work alone; a hot sector has the rate of one address."""
     spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_atomic_sectors
     least, most = specification.gpu_atomic_least_sectors_per_cycle, specification.gpu_atomic_sectors_per_cycle
     all_of_them = counters.global_atomic_sectors / min(most, max(least, spread))
-    floats = counters.hottest_float_atomic_sectors / specification.gpu_atomic_least_float_sectors_per_cycle
-    return max(all_of_them, counters.hottest_atomic_sectors / least, floats) / specification.cycles_per_ns
+    return max(all_of_them, counters.hottest_atomic_sectors / least) / specification.cycles_per_ns
 
 
 def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> float:
@@ -465,9 +448,7 @@ def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy
         waits = misses * wait + hits * specification.l1_latency_cycles
         cycles += waits / _loads_in_flight(counters)
     lives = max(turns, SLOWEST_SHARE * slowest_warp(counters))
-    of_the_grid = counters.grid_barriers / warps * launches
-    for_all = of_the_grid * (specification.grid_barrier_ns + blocks / launches * specification.grid_barrier_ns_per_block)
-    return cycles * lives * launches / specification.cycles_per_ns + for_all
+    return cycles * lives * launches / specification.cycles_per_ns
 
 
 def _share_ahead(counters: Counters) -> float:
@@ -476,12 +457,13 @@ def _share_ahead(counters: Counters) -> float:
 
 
 def _loads_in_flight(counters: Counters) -> float:
-    """The loads of a warp that can be in flight at once: those between two stores, atomics or barriers.
-
-    Machine code has loads ahead of atomics in shared memory, but for those that are loops.
-    """
-    loops = min(counters.shared_atomic_requests, counters.shared_atomic_tries)
-    fences = counters.global_store_requests + counters.global_atomic_requests + loops + counters.barriers
+    """The loads of a warp that can be in flight at once: those between two stores, atomics or barriers."""
+    fences = (
+        counters.global_store_requests
+        + counters.global_atomic_requests
+        + counters.shared_atomic_requests
+        + counters.barriers
+    )
     return min(MOST_LOADS_IN_FLIGHT, max(1.0, counters.global_load_requests / max(1, fences)))
 
 

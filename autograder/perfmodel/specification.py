@@ -21,6 +21,7 @@ class Specification:
     warp_instructions_per_cycle: float
     float32_lanes_per_cycle: float  # a fused multiply-add is one
     float64_lanes_per_cycle: float
+    float16_lanes_per_cycle: float
     special_lanes_per_cycle: float
     conversion_lanes_per_cycle: float
     # what fits on a multiprocessor
@@ -35,24 +36,22 @@ class Specification:
     l2_bytes: int  # 0: no cache between the multiprocessors and DRAM
     dram_scattered_gsectors_per_s: float  # single 32-byte sectors at random addresses, read
     dram_scattered_store_gsectors_per_s: float  # the same, stored to
-    l2_load_gb_per_s: float  # single sectors at random addresses
+    l2_load_gb_per_s: float
     l2_store_gb_per_s: float
-    l2_store_lines_gb_per_s: float  # whole lines
+    load_store_requests_per_cycle: float
     l1_wavefronts_per_cycle: float  # passes through the data array that L1 and shared memory have in common
     # latencies
     l1_latency_cycles: float
     l2_latency_cycles: float
     dram_latency_cycles: float
+    shared_latency_cycles: float
     barrier_cycles: float
-    grid_barrier_ns: float  # of a cooperative launch: a barrier of all its blocks
-    grid_barrier_ns_per_block: float
     # atomics
     gpu_atomic_sectors_per_cycle: float  # spread over many addresses, whole GPU
     gpu_atomic_sectors_per_cycle_and_sector: (
         float  # for each distinct sector that the atomics go to, while they are few
     )
     gpu_atomic_least_sectors_per_cycle: float  # all at one address
-    gpu_atomic_least_float_sectors_per_cycle: float  # the same of floats
     shared_atomic_lanes_per_cycle: float
     shared_atomic_try_cycles: float  # of an atomic that is a loop, beside one cycle for each lane that it waits for
     # launches

@@ -33,7 +33,6 @@ class Counters:
     global_atomic_sectors: int = 0
     unique_atomic_sectors: int = 0  # distinct sectors that atomics go to over the whole launch
     hottest_atomic_sectors: int = 0  # those that went to the sector with most of them; summed over launches
-    hottest_float_atomic_sectors: int = 0  # the same of arrays of floats
     global_atomic_worst_multiplicity: int = 0  # most lanes of one warp on one address (a maximum, not a sum)
     global_addresses: int = 0  # global accesses whose address is worked out anew, once per warp
     global_index_terms: int = 0  # their indices: two for a[i, j]
@@ -55,8 +54,6 @@ class Counters:
     constant_load_requests: int = 0
     unique_load_sectors: int = 0  # distinct sectors read over the whole launch: the least DRAM could move
     unique_store_sectors: int = 0
-    gathered_again_sectors: int = 0  # that one block after another loads, from arrays whose lanes load lines of their own
-    gathered_array_sectors: int = 0  # all that these arrays have
     warp_instructions: int = 0  # source-level operations, once per warp with an active lane
     thread_instructions: int = 0  # the same, once per active lane
     issued_warp_instructions: int = 0  # those that machine code has, of short arms for all lanes: 0 of what the source says
@@ -65,7 +62,6 @@ class Counters:
     loop_rounds: int = 0  # rounds of range() loops that are not unrolled and use their variable, once per warp
     divergent_branches: int = 0  # those whose active lanes disagree
     barriers: int = 0  # once per warp
-    grid_barriers: int = 0  # those of them that wait for the whole grid
     shuffles: int = 0  # warp shuffle, vote and match instructions, once per warp
     float32_operations: int = 0  # per active lane; a fused multiply-add is two
     float64_operations: int = 0

@@ -65,7 +65,6 @@ def scaled(work: Work, scale: float) -> Work:
         tally=_scaled_tally(work.tally, scale),
         warps=replace(work.warps, diverged=round(work.warps.diverged * scale)),
         hottest_atomics=round(work.hottest_atomics * scale),
-        hottest_of_floats=round(work.hottest_of_floats * scale),
         touched=tuple(_scaled_sectors(each, scale) for each in work.touched),
     )
 
@@ -88,5 +87,4 @@ def _scaled_sectors(touched: Touched, scale: float) -> Touched:
         loaded=min(round(touched.loaded * scale), touched.of_all),
         stored=min(round(touched.stored * scale), touched.of_all),
         by_atomics=min(round(touched.by_atomics * scale), touched.of_all),
-        gathered=round(touched.gathered * scale),
     )

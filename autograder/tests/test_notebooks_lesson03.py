@@ -557,7 +557,7 @@ def test_what_holds_up_the_layouts_is_as_lesson_3b_says() -> None:
     assert table["(n, 4), mass only"]["measured"] == round(LAYOUTS["(n, 4), one field"], 2)
     assert table["packed, all fields"]["measured"] == round(LAYOUTS["record array, packed, all fields"], 2)
     one = table["(n, 4), mass only"]
-    assert one["DRAM"] == pytest.approx(one["measured"], rel=0.05) and one["L2"] < one["DRAM"]
+    assert one["DRAM"] == pytest.approx(one["measured"], rel=0.05) and one["L2"] > 1.2 * one["measured"], "too long"
     assert f"even if one is wanted, {one['DRAM']} ms, and the clock says {one['measured']}" in prose(CORNER)
     alone = table["(4, n), mass only"]
     needs = [alone[each] for each in ("DRAM", "L2", "block launch")]
@@ -624,6 +624,7 @@ def test_the_transpose_is_held_up_by_l2_as_lesson_3a_says() -> None:
     assert longest(turned) == "L2" and 0.9 * turned["measured"] < turned["L2"] <= turned["measured"]
     assert copied[longest(copied)] < 0.75 * copied["measured"], "the copy has no row that explains its time"
     assert f"{turned['L2']:.2f} ms of the {turned['measured']:.2f}" in prose(COALESCING)
+    assert f"(For the copy L2's {copied['L2']:.2f} is somewhat long, 3b will show it.)" in prose(COALESCING)
     assert (
         f"had {copied['L2']:.2f} ms for L2 and {copied['issue']:.2f} for issue, and the clock says {copied['measured']:.2f}"
         in prose(CORNER)
@@ -634,9 +635,9 @@ def test_what_padding_mends_is_as_lesson_3b_says() -> None:
     table = limits(CORNER)
     one, padded = table["tile of 32 x 32, four each"], table["tile of 32 x 33, four each"]
     assert longest(one) == "shared memory" and 0.8 * one["measured"] < one["shared memory"] <= one["measured"]
-    assert longest(padded) == "DRAM" and padded["L2"] > 0.9 * padded["DRAM"] > 0.7 * padded["measured"]
+    assert longest(padded) == "L2" and padded["L2"] == pytest.approx(padded["measured"], rel=0.1)
     loads_first = MOVES["copy, four each, loads first"]
-    assert round(loads_first, 2) >= max(padded["DRAM"], padded["L2"]), "neither row is too long"
+    assert padded["L2"] > round(loads_first, 2) >= padded["DRAM"], "the row of L2 is too long, the row of DRAM is not"
     by_columns = table["transpose_by_columns"]
     assert longest(by_columns) == "L1"
     for width in (32, 33):
@@ -646,8 +647,9 @@ def test_what_padding_mends_is_as_lesson_3b_says() -> None:
         f"held up by shared memory**: {one['shared memory']:.2f} ms of the {one['measured']:.2f}",
         f"Padding cuts that to {padded['shared memory']:.2f}",
         f"L1's passes are the longest, {by_columns['L1']:.2f} ms of {by_columns['measured']:.2f}",
+        f"(L2's {padded['L2']:.2f} is too long",
         f"DRAM and L2, {padded['DRAM']:.2f} and {padded['L2']:.2f}, and the clock says {padded['measured']:.2f}",
-        f"(The copy with its loads first moves the same sectors in {loads_first:.2f} ms",
+        f"with its loads first moves the same sectors in {loads_first:.2f} ms",
     ):
         assert sentence in prose(CORNER)
 

@@ -683,14 +683,12 @@ def test_atomics_hold_up_the_histogram_without_copies_as_lesson_5a_says() -> Non
     assert needs["atomics"] > 50 * max(needs[each] for each in needs if each != "atomics"), "nothing else comes near"
 
 
-def test_nothing_stands_out_in_the_fastest_histogram_as_lesson_5b_says() -> None:
+def test_waiting_holds_up_the_fastest_histogram_as_lesson_5b_says() -> None:
     case = by_case()["histogram, privatized, uniform", 2**24]
     needs = case.estimate.breakdown
-    assert case.estimate.binding == "issue" and needs["issue"] < case.measured_ns * 2 / 3
-    assert "a sixth of the time the model does not see" in prose(COPIES)
-    assert -0.18 < case.error < -0.13, "about a sixth"
+    assert case.estimate.binding == "latency" and abs(case.error) < 0.05
     assert 0.45 < needs["DRAM"] / case.measured_ns < 0.55, "DRAM would be done in half of the time"
-    assert max(needs["atomics"], needs["shared atomics"]) < needs["DRAM"] and needs["latency"] < needs["shared atomics"]
+    assert max(needs["atomics"], needs["shared atomics"]) < needs["DRAM"]
 
 
 def test_an_h200_adds_as_often_when_it_merges_as_is_counted_here() -> None:

@@ -91,7 +91,7 @@ def test_lesson_1a_s_surprise_is_what_its_cells_print() -> None:
         f"{ROWS['1100']:.2f} and {ROWS['1024']:.2f}",
         f"{ROWS['1000']:.2f} / {COLUMNS['1000']:.2f} = {TIMES_AS_LONG['1000']:.1f} at 1,000 with 9 passes a round, "
         f"{ROWS['1024']:.2f} / {COLUMNS['1024']:.2f} = {TIMES_AS_LONG['1024']:.1f} at 1,024 with 33",
-        f"would say 26 ms, and the clock says {NAIVE:.0f}",
+        f"would say 25 ms, and the clock says {NAIVE:.0f}",
         f"{33 / 5:.1f} times as many **sectors**",
         f"2 / 8 = {2 / 8} floating-point operations per byte",
         f"150 GB/s ÷ 4 bytes = {150 / 4} billion operands a second",
@@ -141,7 +141,7 @@ def test_lesson_1b_s_estimate_at_4096_is_what_it_says() -> None:
     with simulate() as cuda:
         scope: dict[str, Any] = {"cuda": cuda, "np": np}
         exec(compile(source, "two kernels", "exec"), scope)
-        assert round(sampled(scope["x_along_columns"], 4096).estimate("H200").ns / 1e6) == 26
+        assert round(sampled(scope["x_along_columns"], 4096).estimate("H200").ns / 1e6) == 25
         rows = sampled(scope["x_along_rows"], 1024).estimate("H200").ns / 1e6
         by_range = source.replace("        k = 0\n        while k < a.shape[1]:", "        for k in range(a.shape[1]):")
         by_range = by_range.replace("            k += 1\n", "")
@@ -348,7 +348,7 @@ def test_lesson_2_s_resources_are_those_that_the_model_names() -> None:
     assert round(naive["L1"] / tiled["L1"]) == 12 and 0.7 < tiled["issue"] / naive["issue"] < 0.8, "by a quarter only"
     assert no_zeros["issue"] > 3 * sorted(no_zeros.values())[-2], "issue alone, more than three times the next"
     off = [estimated / measured - 1 for estimated, measured in zip(together, clock, strict=True)]
-    assert max(abs(each) for each in off[:3]) < 0.06 and off[4] == pytest.approx(-0.02, abs=0.005)
+    assert max(abs(each) for each in off[:3]) < 0.06 and off[4] == pytest.approx(-0.04, abs=0.005)
     assert f"{clock[3]:.0f} ms, where the estimate says {together[3]:.0f}" in prose(LESSON_2[1])
     assert max(large.values()) < 0.6 * clock[3], "no row of this table explains it"
 

@@ -12,14 +12,12 @@ import pytest
 from autograder import perfmodel
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.perfmodel.prediction import COLD_START_NS, MERGED_STORES, OVERLAP, SLOWEST_SHARE, lost_by_l2
+from autograder.perfmodel.prediction import COLD_START_NS, SLOWEST_SHARE, lost_by_l2
 from autograder.records.counters import Counters
 
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
 MEASURED = json.loads((MEASUREMENTS / "microbenchmarks.json").read_text(encoding="utf-8"))
 LIMITS = json.loads((MEASUREMENTS / "limits.json").read_text(encoding="utf-8"))
-MEETING = json.loads((MEASUREMENTS / "meeting.json").read_text(encoding="utf-8"))
-GRID = MEETING["ns of a barrier of the grid"]
 ROWS = LIMITS["microseconds of launches in a row"]
 H200 = SPECIFICATIONS["H200"]
 
@@ -69,10 +67,10 @@ def test_data_sheet_peaks_come_out(name: str, tflop_per_s: float, gb_per_s: floa
         ("dram_scattered_store_gsectors_per_s", MEASURED["memory"]["scatter to 1 GiB, G sectors/s"]),
         ("l2_load_gb_per_s", 32 * MEASURED["memory"]["gather from 16 MiB, G sectors/s"]),
         ("l2_store_gb_per_s", 32 * MEASURED["memory"]["scatter to 16 MiB, G sectors/s"]),
-        ("l2_store_lines_gb_per_s", 32 * MEETING["G sectors/s in 16 MiB"]["stores, float64, 16 lanes together"]),
         ("l1_latency_cycles", MEASURED["latency in cycles"]["L1 load"]),
         ("l2_latency_cycles", MEASURED["latency in cycles"]["L2 load"]),
         ("dram_latency_cycles", MEASURED["latency in cycles"]["DRAM load"]),
+        ("shared_latency_cycles", MEASURED["latency in cycles"]["shared load"]),
         ("barrier_cycles", MEASURED["cycles per request"]["barrier, 1 blocks of 256"]),
         ("gpu_atomic_sectors_per_cycle", MEASURED["atomics"]["global, 1048576 places, lanes/ns"] / 1.98),
         ("gpu_atomic_least_sectors_per_cycle", MEASURED["atomics"]["global, 1 places, lanes/ns"] / 1.98),
@@ -80,12 +78,6 @@ def test_data_sheet_peaks_come_out(name: str, tflop_per_s: float, gb_per_s: floa
             "shared_atomic_lanes_per_cycle",
             MEASURED["atomics"]["shared, each adding one, 256 places, 1 lanes together, lanes/cycle"],
         ),
-        (
-            "gpu_atomic_least_float_sectors_per_cycle",
-            1 / MEETING["ns for each warp's atomic"]["add float32, no value used, 1 places"] / 1.98,
-        ),
-        ("grid_barrier_ns_per_block", (GRID["1056 blocks of 256"] - GRID["33 blocks of 256"]) / (1056 - 33)),
-        ("grid_barrier_ns", GRID["33 blocks of 256"] - 33 * H200.grid_barrier_ns_per_block),
         ("launch_overhead_ns", MEASURED["launch in ns"]["between events"]),
         ("further_launch_ns", (ROWS["100 empty launches"] - ROWS["1 empty launches"]) / 99 * 1e3),
         (
@@ -102,7 +94,7 @@ def test_every_figure_that_claims_a_measurement_is_held_against_it() -> None:
     (table,) = vars(test_the_h200_s_figures_are_the_measured_ones)["pytestmark"]
     held = {argument for argument, _ in table.args[1]}
     claimed = {name for name, source in H200.sources.items() if "measurements/" in source}
-    below = {"l1_wavefronts_per_cycle", "shared_atomic_try_cycles"}  # tested by pattern
+    below = {"load_store_requests_per_cycle", "l1_wavefronts_per_cycle", "shared_atomic_try_cycles"}  # tested by pattern
     assert claimed - held - below == {"gpu_atomic_sectors_per_cycle_and_sector"}  # a slope between several figures
     assert set(MEASURED_ON_H200) <= claimed
 
@@ -230,7 +222,7 @@ def test_the_time_is_the_slowest_resource_and_the_launch() -> None:
         threads_per_block=256,
     )  # fmt: skip
     assert both.breakdown["float32"] == pytest.approx(both.breakdown["float64"])
-    assert both.ns / alone.ns == pytest.approx(2 ** (1 / OVERLAP), rel=0.01) and 1.1 < 2 ** (1 / OVERLAP) < 1.2
+    assert 1.1 * alone.ns < both.ns < 1.2 * alone.ns
     assert both.most_to_gain == pytest.approx(both.ns / alone.ns, rel=1e-3)
 
 
@@ -266,64 +258,6 @@ def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
         )
     )
     assert even < skewed == pytest.approx(alone)
-
-
-def test_floats_added_up_at_one_place_take_more_than_twice_as_long_as_integers() -> None:
-    counters = work(
-        global_atomic_requests=MILLION,
-        global_atomic_sectors=MILLION,
-        unique_atomic_sectors=1,
-        hottest_atomic_sectors=MILLION,
-    )
-    integers, floats = (
-        estimate(each, H200, threads_per_block=256).breakdown["atomics"]
-        for each in (counters, replace(counters, hottest_float_atomic_sectors=MILLION))
-    )
-    measured = MEETING["ns for each warp's atomic"]
-    assert floats / MILLION == pytest.approx(measured["add float64, old value used, 1 places"], rel=0.02)
-    assert integers / MILLION == pytest.approx(measured["add int32, old value used, 1 places"], rel=0.05)
-
-
-@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16, 32])
-def test_l2_takes_stores_at_the_rates_that_were_measured(lanes: int) -> None:
-    """Of float32: what a line costs and what a sector of it costs, from single words and whole lines of float64."""
-    sectors = max(1, lanes // 8) * MILLION
-    stores = work(
-        global_store_requests=MILLION, global_store_sectors=sectors, global_store_lines=MILLION, unique_store_sectors=1
-    )  # fmt: skip
-    rate = sectors / estimate(stores, H200, threads_per_block=256).breakdown["L2"]
-    assert rate == pytest.approx(MEETING["G sectors/s in 16 MiB"][f"stores, float32, {lanes} lanes together"], rel=0.15)
-
-
-def test_l2_loads_single_sectors_and_stores_beside_them_at_the_rates_that_were_measured() -> None:
-    one = dict.fromkeys(("requests", "sectors", "lines"), MILLION)
-    loads, stores = ({f"global_{kind}_{what}": count for what, count in one.items()} for kind in ("load", "store"))
-    loads |= {"block_load_sectors": MILLION, "unique_load_sectors": MILLION // 100}
-    for kind, counted in (("loads", loads), ("copies", loads | stores | {"unique_store_sectors": 1})):
-        rate = MILLION / estimate(work(**counted), H200, threads_per_block=256).breakdown["L2"]
-        measured = MEETING["G sectors/s in 16 MiB"][f"{kind}, float32, 1 lanes together"]
-        assert rate == pytest.approx(measured, rel=0.08), kind
-
-
-def test_what_lanes_gather_from_more_than_l2_keeps_comes_from_dram_each_time() -> None:
-    counters = work(
-        global_load_requests=MILLION, global_load_sectors=32 * MILLION, global_load_lines=32 * MILLION,
-        block_load_sectors=32 * MILLION, unique_load_sectors=4 * MILLION, gathered_again_sectors=28 * MILLION,
-    )  # fmt: skip
-    within, beyond = (
-        estimate(replace(counters, gathered_array_sectors=mib * 2**20 // 32), H200, threads_per_block=256).breakdown["DRAM"]
-        for mib in (32, 256)
-    )
-    assert beyond > 15 * within
-
-
-def test_a_barrier_of_the_grid_takes_as_long_as_was_measured() -> None:
-    counters = replace(work(), warps=528 * 8, blocks=528, threads=528 * 256)
-    without, with_ten = (
-        estimate(each, H200, threads_per_block=256).breakdown["latency"]
-        for each in (counters, replace(counters, grid_barriers=10 * 528 * 8))
-    )
-    assert (with_ten - without) / 10 == pytest.approx(GRID["528 blocks of 256"], rel=0.15)
 
 
 def test_an_estimate_says_when_its_warps_are_not_alike() -> None:
@@ -407,13 +341,13 @@ def test_blocks_whose_warps_share_their_lines_keep_them_in_l2() -> None:
     assert found == pytest.approx(32 * 8 * requests / H200.dram_achievable_gb_per_s)
 
 
-def test_sectors_stored_to_again_at_once_are_sent_to_l2_in_part() -> None:
+def test_sectors_stored_to_again_at_once_are_sent_to_l2_once() -> None:
     stores = work(global_store_requests=MILLION, global_store_sectors=8 * MILLION, unique_store_sectors=2 * MILLION)
     apart, together = (
         estimate(each, H200, threads_per_block=256).breakdown["L2"]
         for each in (stores, replace(stores, global_store_sectors_again=6 * MILLION))
     )
-    assert together == pytest.approx((1 - MERGED_STORES * 6 / 8) * apart)
+    assert together < 0.5 * apart
 
 
 def test_atomics_beyond_l2_are_served_by_dram_one_by_one() -> None:

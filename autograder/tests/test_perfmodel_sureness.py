@@ -28,7 +28,7 @@ README, TABLES = (
 H200 = SPECIFICATIONS["H200"].name
 
 
-def test_the_table_of_intervals_is_what_the_held_half_and_the_labs_say() -> None:
+def test_the_table_of_intervals_is_what_the_third_set_and_the_labs_say() -> None:
     assert json.loads(sureness.TABLE.read_text(encoding="utf-8")) == intervals.table()
 
 
@@ -39,15 +39,13 @@ def test_the_readme_and_the_tables_say_how_many_the_intervals_hold() -> None:
 
 def test_the_share_that_is_told_is_that_of_cases_that_had_no_part_in_the_intervals() -> None:
     known = sureness.known()
-    cases = intervals.times("held")
-    of_others = {each.group: classes(one for one in cases if one.group != each.group) for each in cases}
-    held = [(each.binding, each.is_within(of_others[each.group])) for each in cases]
-    assert 90 <= known.held_times[ANY] == int(100 * np.mean([is_within for _, is_within in held])) < 100
+    held = [(each.binding, each.is_within(known.times)) for each in intervals.times("held")]
+    assert known.held_times[ANY] == int(100 * np.mean([is_within for _, is_within in held])) < 100
     by_l2 = [is_within for binding, is_within in held if binding == "L2"]
     assert known.held_time("L2") == 100 * sum(by_l2) // len(by_l2)
     assert known.held_by_learned < known.held_times[ANY], "rules fit best what they were made on"
-    few = "launch overhead"  # a few cases tell nothing
-    assert few not in known.held_times and known.held_time(few) == known.held_times[ANY]
+    few = ("DRAM", "launch overhead")  # a few cases tell nothing
+    assert not known.held_times.keys() & few and all(known.held_time(each) == known.held_times[ANY] for each in few)
     small = estimate(Counters(launches=1, blocks=1, warps=1, threads=32), SPECIFICATIONS["H200"], threads_per_block=32)
     share = known.held_time("launch overhead")
     assert how_sure(small).endswith(f" in {share} % of unseen kernels that launch overhead limits")
@@ -60,44 +58,31 @@ def test_a_share_is_told_of_ten_cases_and_downwards() -> None:
 
 
 def test_kernels_and_labs_that_had_no_part_in_an_interval_lie_within_it_nearly_nine_times_of_ten() -> None:
-    """All of a kernel or of a lab is left out together; the held half is only ever told as totals."""
-    for cases, least in (
-        (intervals.times("learned"), 0.85),
-        (intervals.times("held"), 0.9),
-        (intervals.judged_answers(), 0.8),  # six labs: few groups
-    ):
+    """Of both, all of a kernel or of a lab is left out together; the held half is only ever told as totals."""
+    for cases, least in ((intervals.times("learned"), 0.85), (intervals.judged_answers(), 0.8)):  # six labs: few groups
         assert len(cases) > 100
         within = [is_within for _, is_within in intervals.without_its_group(cases)]
         assert np.mean(within) >= least
 
 
-def test_kernels_that_were_looked_into_lie_within_the_intervals_of_those_that_were_not() -> None:
-    known = sureness.known().times
-    assert all(np.mean([each.is_within(known) for each in intervals.times(of)]) > 0.9 for of in ("learned", "third"))
-
-
-def test_the_sizes_of_a_kernel_count_as_one_and_who_waits_for_others_not_at_all() -> None:
-    """Twenty kernels at two sizes and twenty at one: all lie within 1.1 but for one size each of eight of the first."""
-    both = [replace(each, unit=f"kernel {at // 2}") for at, each in enumerate(cases("issue", 40, log(1.1)))]
-    both[:16:2] = [replace(each, off=log(1.3)) for each in both[:16:2]]
-    alone = cases("issue", 20, log(1.05))
+def test_of_a_kernel_the_size_that_is_furthest_off_counts_and_who_waits_for_others_not_at_all() -> None:
+    sizes = [replace(each, unit=f"kernel {at // 2}") for at, each in enumerate(cases("issue", 40, log(1.1)))]
+    sizes[::2] = [replace(each, off=log(1.3)) for each in sizes[::2]]
     lock = ClockedPrediction("a lock", "", "issue", log(12), waits=True)
-    found = classes([*both, *[replace(each, name=f"alone {each.name}") for each in alone], *[lock] * 10])
-    assert found["issue"].cases == 40 and found["issue"].factor == pytest.approx(1.3, abs=2e-3)  # 36 of 40 are not 36.9
-    fewer = classes([*both[6:], *[replace(each, name=f"alone {each.name}") for each in alone]])
-    assert fewer["issue"].cases == 37 and fewer["issue"].factor == pytest.approx(1.1, abs=2e-3)  # 34.5 of 37 are 34.2
+    found = classes([*sizes, *[lock] * 10])
+    assert found["issue"].cases == 20 and found["issue"].factor == pytest.approx(1.3, abs=2e-3)
     assert lock.is_within(found) and not replace(lock, off=-lock.off).is_within(found)
 
 
 @pytest.mark.parametrize(("count", "place"), [(9, 9), (10, 10), (19, 18), (29, 27), (99, 90)])
 def test_the_factor_is_the_case_at_nine_tenths_of_all_and_one_more(count: int, place: int) -> None:
-    sizes = [[log(1 + each)] for each in range(1, count + 1)]
+    sizes = [log(1 + each) for each in range(1, count + 1)]
     assert factor(sizes[::-1]) == pytest.approx(1 + place)
 
 
 def test_of_fewer_than_nine_cases_no_interval_can_hold_nine_tenths() -> None:
-    with pytest.raises(ValueError, match="8 units are too few"):
-        factor([[0.1, 0.1]] * 8)
+    with pytest.raises(ValueError, match="8 cases are too few"):
+        factor([0.1] * 8)
 
 
 def test_intervals_hold_nine_tenths_of_new_cases_whatever_their_distribution() -> None:
@@ -105,18 +90,7 @@ def test_intervals_hold_nine_tenths_of_new_cases_whatever_their_distribution() -
     held = []
     for _ in range(400):
         known, new = np.split(np.abs(rng.standard_t(2, 60)), 2)
-        held.append(np.mean(new <= log(factor([[each] for each in known]))))
-    assert 0.89 < np.mean(held) < 0.93
-
-
-def test_intervals_hold_nine_tenths_of_new_kernels_cases_where_the_sizes_of_a_kernel_are_alike() -> None:
-    rng = np.random.default_rng(4)
-    held = []
-    for _ in range(400):
-        of_kernels = np.abs(rng.standard_t(2, 60))
-        sizes = np.abs(of_kernels[:, None] + rng.normal(0, 0.1, (60, 2)))
-        known, new = np.split(sizes, 2)
-        held.append(np.mean(new <= log(factor(known.tolist()))))
+        held.append(np.mean(new <= log(factor(list(known)))))
     assert 0.89 < np.mean(held) < 0.93
 
 
@@ -132,9 +106,8 @@ def test_a_resource_with_enough_cases_has_a_factor_of_its_own_and_others_have_th
     assert not ClockedPrediction("", "", "issue", log(1.9)).is_within(found)
 
 
-def test_two_kernels_far_off_do_not_set_the_factor_of_a_resource() -> None:
-    far = [ClockedPrediction(f"{name} lock", "", "issue", log(12)) for name in ("a", "another")]
-    found = classes([*cases("issue", LEAST - 2, log(1.2)), *far])
+def test_one_case_far_off_does_not_set_the_factor_of_a_resource() -> None:
+    found = classes([*cases("issue", LEAST - 1, log(1.2)), ClockedPrediction("a lock", "", "issue", log(12))])
     assert found["issue"].factor < 1.3
 
 

@@ -50,8 +50,8 @@ def work(counts: int) -> Work:
     tally = Tally()
     for row in (tally.row, tally.source_row, tally.compiled_row):
         row(Line("kernel.py", 7))[:] = [counts] * len(SLOT)
-    touched = (Touched(3, 5, 7, of_all=20, gathered=9), Touched(0, 1, 0, of_all=2))
-    return Work(tally, warps=Warps(2, 99, 7), hottest_atomics=4, touched=touched, hottest_of_floats=3)
+    touched = (Touched(3, 5, 7, of_all=20), Touched(0, 1, 0, of_all=2))
+    return Work(tally, warps=Warps(2, 99, 7), hottest_atomics=4, touched=touched)
 
 
 def test_what_a_sample_counted_is_scaled_and_what_is_a_maximum_is_not() -> None:
@@ -61,11 +61,10 @@ def test_what_a_sample_counted_is_scaled_and_what_is_a_maximum_is_not() -> None:
         assert {row[slot] for slot in range(len(SLOT)) if slot not in MAXIMA} == {32}  # round(32.5)
         assert {row[slot] for slot in MAXIMA} == {10}
     assert (many.warps, many.hottest_atomics) == (Warps(6, 99, 7), 13)
-    assert many.hottest_of_floats == 10
 
 
 def test_no_more_sectors_than_an_array_has() -> None:
-    assert scaled(work(1), 4.0).touched == (Touched(12, 20, 20, of_all=20, gathered=36), Touched(0, 2, 0, of_all=2))
+    assert scaled(work(1), 4.0).touched == (Touched(12, 20, 20, of_all=20), Touched(0, 2, 0, of_all=2))
 
 
 def test_a_sample_of_everything_is_left_as_it_is() -> None:

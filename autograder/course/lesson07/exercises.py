@@ -52,7 +52,7 @@ LEAST_SAVED = 0.3  # of that time is asked for: one access of three
 
 SQUARES, SQUARES_GRID, SQUARES_BLOCK = 2**24, 1056, 256  # every place for a thread on an H200 is taken, once
 
-PREDICTED_RATIO = 3.0  # predicted, of an answer that issue limits
+PREDICTED_RATIO = 3.0  # predicted, of an answer that latency limits
 
 
 def on_chip_bytes(answer: Any) -> Reply:
@@ -334,8 +334,8 @@ def _capital(words: str) -> str:
 
 
 def least_sure(answer: Any) -> Reply:
-    """An answer that issue limits is predicted to be 3 times as fast: which thresholds does it pass surely?"""
-    factor = sureness.known().ratios["issue"].factor
+    """An answer that latency limits is predicted to be 3 times as fast: which thresholds does it pass surely?"""
+    factor = sureness.known().ratios["latency"].factor
     low, high = PREDICTED_RATIO / factor, PREDICTED_RATIO * factor
     return judge_number(
         answer,

@@ -156,6 +156,6 @@ def sureness_table() -> str:
         lines.append(f"{called:<20} {each.factor:>14.2f} {each.cases:>22} {sure.held_time(name):>18} %")
     narrow = f"a factor of {sure.of_learned.factor:.2f}; {sure.held_by_learned} % of unseen kernels inside"
     lines += ["", f"made from the first half: {narrow}"]
-    factor, held = sure.ratios["issue"].factor, sure.held_ratio("issue")
-    lines.append(f"ratios that issue limits: a factor of {factor:.2f}; {held} % of unseen answers inside")
+    factor, held = sure.ratios["latency"].factor, sure.held_ratio("latency")
+    lines.append(f"ratios that latency limits: a factor of {factor:.2f}; {held} % of unseen answers inside")
     return "\n".join(lines)

@@ -1,10 +1,9 @@
-"""Fits the numbers of the model that no measurement gives alone: to the cases that rules were made on.
+"""Fits the numbers of the model that no microbenchmark gives alone: to the learned half, and to the cases of development.
 
     python -m autograder.perfmodel.measurements.fitting     # prints each number as it is and as it fits best; a minute
 
 One number after another is moved while that lowers the loss: Huber's, of the logarithm of predicted over measured, so that a
-case that is off by ten times counts little more than one that is off by two. These are the learned half, the third set, and
-the cases of development with less weight. The held half is not looked at.
+case that is off by ten times counts little more than one that is off by two. The held half is not looked at.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ import numpy as np
 
 from autograder.perfmodel import SPECIFICATIONS, estimate, prediction
 from autograder.perfmodel.measurements.predicting import HERE
-from autograder.perfmodel.measurements.unseen import COUNTED, MEASURED, THIRD_COUNTED, THIRD_MEASURED, timed_ns
+from autograder.perfmodel.measurements.unseen import COUNTED, MEASURED, timed_ns
 from autograder.records.counters import Counters
 
-FITTED = ("ISSUE_SHARE", "CYCLES_ALONE", "OVERLAP", "SLOWEST_SHARE", "COLD_START_NS")
-OF_DEVELOPMENT = 0.4  # what all cases of development weigh beside the others
+FITTED = ("ISSUE_SHARE", "CYCLES_ALONE", "OVERLAP", "SLOWEST_SHARE", "MERGED_STORES", "COLD_START_NS")
+OF_DEVELOPMENT = 0.4  # what a case of development weighs beside one of the learned half
 STRAIGHT = 0.3  # from which distance on the loss grows evenly
 STEPS = (1.1, 1.03, 1.01)
 
@@ -44,16 +43,14 @@ def set_to(numbers: dict[str, float]) -> Iterator[None]:
 
 
 def cases() -> tuple[list[Case], list[Case]]:
-    """Those of the learned half and of the third set, and those of development."""
-    learned: list[Case] = []
-    for counted_file, measured_file in ((COUNTED, MEASURED), (THIRD_COUNTED, THIRD_MEASURED)):
-        counted = {row["case"]: row["launches"] for row in json.loads(counted_file.read_text(encoding="utf-8"))}
-        rows = json.loads(measured_file.read_text(encoding="utf-8"))["cases"]
-        learned += [
-            (counted[row["case"]], max(row["times"]["registers"]), row["times"]["ns"])
-            for row in rows
-            if row["half"] != "held" and row["case"] in counted
-        ]
+    """Those of the learned half, and those of development."""
+    counted = {row["case"]: row["launches"] for row in json.loads(COUNTED.read_text(encoding="utf-8"))}
+    rows = json.loads(MEASURED.read_text(encoding="utf-8"))["cases"]
+    learned = [
+        (counted[row["case"]], max(row["times"]["registers"]), row["times"]["ns"])
+        for row in rows
+        if row["half"] == "learned" and row["case"] in counted
+    ]
     timed = json.loads((HERE / "validation.json").read_text(encoding="utf-8"))["cases"]
     known = {(row["case"], row["size"]): row for row in timed}
     development = []

@@ -7,7 +7,8 @@ Chains are predicted as they were timed: the GPU has to empty its L2 first, twic
 
 The learned half may be looked into case by case, and rules be made from it. Of the held half only totals are written down.
 
-A third set was timed after the model stood, and profiled later. It has been looked into since: rules are made from it.
+A third set was timed after the model stood, and not profiled: it says how wide intervals must be (intervals.py). Half of
+its times were looked at then; what they pointed to was mended by what machine code shows.
 """
 
 from __future__ import annotations

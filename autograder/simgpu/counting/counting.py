@@ -66,7 +66,6 @@ class Counting:
         self.meeting = Meeting()  # accesses that the compiler merges from both arms of a branch
         self.sunk: dict[Operation, ArrayPart] = {}  # loads that the compiler makes later: of which lanes
         self.stored: dict[Buffer, tuple[int, int]] = {}  # this round's stores, by array: the first lane's byte, and sectors
-        self.stored_by: Mask | None = None  # the lanes that did, if they were several
         self.regrouping: Regrouping | None = None  # of the innermost loop, if lanes meet there otherwise than in the source
 
     def count(self, view: View, place: Place, op: Operation, kind: int, atomic: str = "") -> None:
@@ -107,8 +106,6 @@ class Counting:
                 self._count_global_atomic(row, view, place, op)
             else:
                 self._count_global(moves, view, place, op, kind, of_block=row)
-                if kind == READ and not is_left_out and place.mask.active > 1:
-                    self.stored.clear()  # L1 sends on what it has gathered of stores
         elif space == "shared":
             if kind == ATOMIC:
                 self._count_shared_atomic(row, view, place, atomic not in EXCHANGES and not _is_word(view.data.dtype))
@@ -246,27 +243,16 @@ class Counting:
             if op.is_ahead:
                 row[AHEAD] += counted.requests
             of_block[BLOCK_SECTORS] += new_to_first_block * len(self.batch.blocks)
-            if place.mask.active > 1 and not self.is_left_out(op, kind):
-                buffer.gathered.add(counted.requests, counted.lines, new_to_first_block * len(self.batch.blocks))
         elif len(parts) > 1:
             row[AGAIN] += counted.sectors * (len(parts) - 1) // len(parts)
         else:
             first = place.first_element * itemsize + _field_offset(view)
-            if place.mask.active > 1:
-                self.let_others_store(place.mask)
             row[AGAIN] += self.stored_again(buffer, first, counted.sectors)
-
-    def let_others_store(self, mask: Mask) -> None:
-        """Forgets what was stored if these are not the lanes that did it: another arm of a branch."""
-        before, self.stored_by = self.stored_by, mask
-        if before is not None and before is not mask and not np.array_equal(before.lanes, mask.lanes):
-            self.stored.clear()
 
     def stored_again(self, buffer: Buffer, first: int, sectors: int) -> int:
         """The sectors of a store to which the same lanes have stored in this round of the innermost loop.
 
-        Not those that several lanes stored to before they loaded something: L1 has sent these on. `first`: the byte of the
-        array that the first lane stores to.
+        `first`: the byte of the array that the first lane stores to.
         """
         before = self.stored.get(buffer.owner)
         self.stored[buffer.owner] = first, sectors

@@ -49,9 +49,6 @@ class Part:
     uncounted: np.ndarray  # carried out after those, for what they write
 
 
-OFTEN = 2  # times that blocks load an array's sectors, from which on they come back to them
-
-
 @dataclass(frozen=True)
 class Touched:
     """The distinct sectors of one array that the counted blocks of a launch went to."""
@@ -60,7 +57,6 @@ class Touched:
     stored: int
     by_atomics: int
     of_all: int  # that the array has
-    gathered: int = 0  # that each block loads first, summed over blocks, if lanes load from lines of their own; else none
 
 
 @dataclass(frozen=True)
@@ -80,7 +76,6 @@ class Work:
     warps: Warps
     hottest_atomics: int  # at the sector that has most of them
     touched: tuple[Touched, ...]  # by array
-    hottest_of_floats: int = 0  # atomics of arrays of floats, likewise
 
 
 class Chooser:
@@ -320,21 +315,16 @@ class RunningLaunch(LaunchState):
 
     def work_done(self, warps: Warps) -> Work:
         """What the blocks carried out so far did together."""
-        touched = (
-            (*each.touched_sectors(), each.atomic_sectors, each.sectors, each.gathered.sectors) for each in self.buffers
-        )
-        floats = (each for each in self.buffers if each.data.dtype.kind == "f")
+        touched = ((*buffer.touched_sectors(), buffer.atomic_sectors, buffer.sectors) for buffer in self.buffers)
         return Work(
             self.tally,
             warps=warps,
             hottest_atomics=max((each.hottest_atomics for each in self.buffers), default=0),
-            hottest_of_floats=max((each.hottest_atomics for each in floats), default=0),
             touched=tuple(Touched(*each) for each in touched),
         )
 
     def record(self, work: Work, fault: KernelFault | None) -> LaunchRecord:
         blocks, threads = self.geometry.blocks, self.geometry.blocks * self.geometry.threads_per_block
-        gathered = [each for each in work.touched if each.gathered >= OFTEN * each.loaded > 0]
         in_all = {
             "launches": 1,
             "blocks": blocks,
@@ -346,9 +336,6 @@ class RunningLaunch(LaunchState):
             "local_bytes": self.local_bytes_per_thread * threads,
             "simulated_blocks": len(self.counted),
             "hottest_atomic_sectors": work.hottest_atomics,
-            "hottest_float_atomic_sectors": work.hottest_of_floats,
-            "gathered_again_sectors": sum(each.gathered - each.loaded for each in gathered),
-            "gathered_array_sectors": sum(each.of_all for each in gathered),
             "unique_atomic_sectors": sum(each.by_atomics for each in work.touched),
             "unique_load_sectors": sum(each.loaded for each in work.touched),
             "unique_store_sectors": sum(each.stored for each in work.touched),

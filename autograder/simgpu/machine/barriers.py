@@ -46,15 +46,14 @@ class Barriers:
         absent: np.ndarray = self.batch.everyone.lanes & ~mask.lanes
         return absent & ~self.batch.exited
 
-    def meet(self, mask: Mask, op: Operation) -> list[int]:
-        """Counts the barrier, and puts what the blocks here did before it before what follows. Gives the line's counts."""
+    def meet(self, mask: Mask, op: Operation) -> None:
+        """Counts the barrier, and puts what the blocks here did before it before what follows."""
         row = self.books.instruction(op, mask)
         row[SLOT["barriers"]] += mask.warps
         arrived = np.asarray(self.by_block(mask.lanes).any(axis=1))
         self.order.now += 1
         self.order.block_sync[arrived] = self.order.now
         self.order.warp_sync.reshape(len(arrived), -1)[arrived] = self.order.now
-        return row
 
     def report_divergent_barrier(
         self, op: Operation, missing: np.ndarray, here: np.ndarray, stuck: np.ndarray
@@ -105,9 +104,7 @@ class Barriers:
         missing = self.missing(mask)
         gone = np.repeat(~self.by_block(mask.lanes).any(axis=1), self.batch.geometry.padded)  # blocks that left it all
         missing |= gone & self.batch.everyone.lanes
-        self.meet(mask, op)[SLOT["grid_barriers"]] += mask.warps
-        for buffer in getattr(self.launch, "buffers", ()):
-            buffer.forget_loaded()
+        self.meet(mask, op)
         if missing.any():
             self.report_divergent_grid(op, mask, missing)
         else:

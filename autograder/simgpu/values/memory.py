@@ -18,7 +18,6 @@ Space = Literal["global", "shared", "local", "constant"]
 
 SHADOW = "AUTOGRADER_SHADOW"  # off: live kernels run without shadow memory
 MUCH_BYTES = 256 * 1024**2  # from which on the machine is asked for its free memory first
-SCATTERED_LINES = 8  # a request, from which on an array's loads count as scattered: a line for every four lanes
 LENT = 2**62  # later than any stamp
 WRITTEN_BY_HOST = 1  # a shadow's stamp; 0 is never, and kernels' stamps are larger
 ALIGNMENT_BYTES = 256  # cudaMalloc aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses)
@@ -144,25 +143,6 @@ class LocalRegisters:
         return False
 
 
-@dataclass
-class Gathered:
-    """The loads of several lanes at once from one allocation."""
-
-    requests: int = 0
-    lines: int = 0
-    by_blocks: int = 0  # sectors that each block loaded first, summed over blocks
-
-    def add(self, requests: int, lines: int, by_blocks: int) -> None:
-        self.requests += requests
-        self.lines += lines
-        self.by_blocks += by_blocks
-
-    @property
-    def sectors(self) -> int:
-        """Those sectors, if lanes load from lines of their own; else none."""
-        return self.by_blocks if self.lines >= SCATTERED_LINES * self.requests else 0
-
-
 class Buffer:
     """One allocation: its elements, its device address, and what is known about past accesses.
 
@@ -185,7 +165,6 @@ class Buffer:
         self._seen_as: dict[np.dtype, Buffer] = {}
         self._stamps: np.ndarray | None = None
         self._atomics: np.ndarray | None = None
-        self.gathered = Gathered()
         self.watcher: Watcher | None = None  # of the allocation, not of other ways to see it
         self.version = 0  # of the allocation: another one after each time that somebody may have written to it
         self.marks = 0  # likewise: after each time that elements may have been written for the first time
@@ -256,12 +235,6 @@ class Buffer:
 
     def forget_touched(self) -> None:
         self._touched = self._stamps = self._atomics = None
-        self.gathered = Gathered()
-
-    def forget_loaded(self) -> None:
-        """At a barrier of the whole grid: L1 holds nothing from before it."""
-        if self._stamps is not None:
-            self._stamps[:] = 0
 
     def touched_sectors(self) -> tuple[int, int]:
         """(distinct sectors read, distinct sectors written)."""
