@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from autograder.simgpu.in_registers.counts import CountShare
-from autograder.simgpu.one_thread.source import NotWritten
+from autograder.simgpu.one_thread.source import Lines
 from autograder.simgpu.operations.operation import Operation
 
 MOST_LINES = 1000
@@ -45,36 +43,14 @@ class SourcePlace(NamedTuple):
     draws: int
 
 
-class LaneSource:
+class LaneSource(Lines):
     """Lines of what one lane does in one round."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.indent = BODY_INDENT
+        super().__init__(BODY_INDENT, MOST_LINES)
         self.runs: list[CountedRun] = []
         self.divisions: list[Division] = []
         self.here: CountedRun | None = None  # the straight run that is being written
-        self._names = 0
-
-    def write(self, line: str) -> None:
-        if len(self.lines) >= MOST_LINES:
-            raise NotWritten("too long")
-        self.lines.append("    " * self.indent + line)
-
-    @contextmanager
-    def inside(self, head: str) -> Iterator[None]:
-        """Lines below a head such as `if x:`."""
-        self.write(head)
-        self.indent += 1
-        before = len(self.lines)
-        yield
-        if len(self.lines) == before:
-            self.write("pass")
-        self.indent -= 1
-
-    def name(self, prefix: str = "t") -> str:
-        self._names += 1
-        return f"{prefix}{self._names}"
 
     def run(self) -> CountedRun:
         """The run that is being written; a new one counts the lanes that come by."""

@@ -64,20 +64,17 @@ class SourceMark(NamedTuple):
     sites: int
 
 
-class Source:
-    """Lines of a function's body, with what they count."""
+class Lines:
+    """Lines of Python while they are written, and names that none of them has yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, indent: int, most: int = MOST_LINES) -> None:
+        """`most`: of the lines; one more raises `NotWritten`."""
         self.lines: list[str] = []
-        self.indent = 2
-        self.runs: list[StraightRun] = []
-        self.sites: list[Site] = []
-        self.here: StraightRun | None = None  # the straight run that is being written
-        self.leaves = STAYS  # since somebody set it
+        self.indent, self.most = indent, most
         self._names = 0
 
     def write(self, line: str) -> None:
-        if len(self.lines) >= MOST_LINES:
+        if len(self.lines) >= self.most:
             raise NotWritten("too long")
         self.lines.append("    " * self.indent + line)
 
@@ -97,6 +94,17 @@ class Source:
     def name(self, prefix: str = "t") -> str:
         self._names += 1
         return f"{prefix}{self._names}"
+
+
+class Source(Lines):
+    """Lines of a function's body, with what they count."""
+
+    def __init__(self) -> None:
+        super().__init__(indent=2)
+        self.runs: list[StraightRun] = []
+        self.sites: list[Site] = []
+        self.here: StraightRun | None = None  # the straight run that is being written
+        self.leaves = STAYS  # since somebody set it
 
     def run(self) -> StraightRun:
         """The run that is being written; a new one counts how often it comes by."""
