@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 
 from autograder.errors import KernelFault
-from autograder.simgpu.host import cuda_module
+from autograder.simgpu.host import cuda_module, repeats, same_way
+from autograder.simgpu.host.dispatch import device
 from autograder.simgpu.values.arrays import DeviceArray
 
 pytestmark = pytest.mark.quick
@@ -221,3 +223,29 @@ def test_numbers_that_are_written_out_are_those_of_each_call(simulated: None) ->
     assert scaled(x, one).tolist() == [4 * i for i in range(5)]
     one[0] = 5
     assert scaled(x, one).tolist() == [5 * i for i in range(5)] and x.tolist() == [0, 1, 2, 3, 4]
+
+
+def grown(last, dt, noise):
+    return last * math.exp(0.1 * dt + 0.02 * noise)
+
+
+def test_the_results_of_call_after_call_are_those_of_steps(simulated, monkeypatch):
+    """They go the same way, by whole arrays, once they have taken some time; what a call gives stays as it is."""
+    carried, computed = [], []
+    monkeypatch.setattr(repeats, "WORTH_SECONDS", 0.0)
+    carry_out = same_way.SameWay.carry_out
+    monkeypatch.setattr(same_way.SameWay, "carry_out", lambda self, launch: computed.append(1) or carry_out(self, launch))
+    monkeypatch.setattr(device, "listeners", [lambda record, kernel, arguments: carried.append(record)])
+    function = numba.vectorize(["f8(f8, f8, f8)"], target="cuda")(grown)
+    rng, last, results = np.random.default_rng(1), np.full(10_000, 20.0), []
+    for _ in range(8):
+        noise = rng.normal(0, 1, 10_000)
+        last = function(last, 0.004, noise)
+        results.append((noise, last, last.copy()))
+    monkeypatch.setattr(repeats, "MOST_TRIES", 0)
+    monkeypatch.setattr(device.session, "repeats", repeats.Repeats())
+    last = np.full(10_000, 20.0)
+    for noise, result, then in results:
+        last = function(last, 0.004, noise)
+        assert np.array_equal(result, then) and np.array_equal(result, last) and result.flags.writeable
+    assert len(computed) >= 4 and carried[:8] == carried[8:]

@@ -11,7 +11,7 @@ import numpy as np
 from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.operations.calls import Call, intrinsic
 from autograder.simgpu.operations.kinds import Counted, Cut, Integer, Number, Real, Value
-from autograder.simgpu.operations.registry import OF_FLOATS, Handler
+from autograder.simgpu.operations.registry import COUNT_BY_VALUE, OF_FLOATS, Handler
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.values import Arithmetic, Whole
 
@@ -58,6 +58,7 @@ def _by_a_table(function: np.ufunc, quarters: int) -> Handler:
         result: Arithmetic = function(value)
         return result
 
+    COUNT_BY_VALUE.add(handler)
     OF_FLOATS[handler] = function
     return handler
 

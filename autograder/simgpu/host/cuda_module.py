@@ -19,6 +19,7 @@ from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.functions.known_functions import CALLS, VALUES
 from autograder.simgpu.host import child_processes, driver_side, host_side
 from autograder.simgpu.host.dispatch import Kernel, device, jit
+from autograder.simgpu.host.freed_memory import keep_freed_memory
 from autograder.simgpu.values import numba_names
 from autograder.simgpu.values.arrays import DeviceArray
 from autograder.simgpu.values.numba_types import scalar
@@ -163,6 +164,7 @@ def install() -> ModuleType:
     vectorized.install()
     extending.install()
     run_texts.remember()
+    keep_freed_memory()
     if child_processes.is_asked():
         child_processes.ask()
     return module

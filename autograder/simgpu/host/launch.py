@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.exceptions import Debug, Stopped
 from autograder.simgpu.facts.prepared import arrays_by_identity, captured_by, prepared, reach_of
 from autograder.simgpu.functions import known_functions  # noqa: F401  (fills the tables of what a kernel may call)
+from autograder.simgpu.host.freed_memory import keep_freed_memory
 from autograder.simgpu.host.giving_up import GivingUp
 from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.repeats import Repeats
@@ -38,7 +38,6 @@ from autograder.simgpu.values.variables import NamedItems, packed
 
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
 DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
-KEPT_BYTES = 8 * 1024**2  # a few dozen lane vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,17 +385,6 @@ class RunningLaunch(LaunchState):
             if function.file == line.file:
                 return function.line_text(line.number)
         return ""
-
-
-@cache
-def keep_freed_memory() -> None:
-    """Has the C library keep the memory of lane vectors when they are freed, for the next ones.
-
-    glibc gives it back to the system, and a new vector's pages are then handed out and cleared one by one, which can take
-    as long as all that is done with them. Once it has freed a block that it had from the system, up to 32 MiB large, it
-    keeps as much (mallopt(3), M_MMAP_THRESHOLD, "dynamic"). Other libraries do as they do.
-    """
-    np.empty(KEPT_BYTES, np.uint8)
 
 
 def _with_name(value: Value, name: str) -> Value:

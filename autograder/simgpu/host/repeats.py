@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import time
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import psutil
@@ -98,7 +98,7 @@ class Repeats:
         record = carry_out()
         seen.seconds = time.perf_counter() - begun
         seen.seconds_in_all += seen.seconds
-        if marks is not None and marks.hold_for(launch) and _tells_all(launch, record):
+        if marks is not None and _tells_all(launch, record) and marks.are_left_by(launch):
             seen.on_its_way = _OnItsWay.of(launch, bound, record, marks)
             seen.ways_tried += 1
         if before is not None and _tells_all(launch, record):
@@ -251,27 +251,52 @@ class _Known:
             buffer.owner.version += 1
 
 
+Marked: TypeAlias = "tuple[weakref.ref[Buffer], int] | None"
+
+
 @dataclass(frozen=True, eq=False)
 class _Marks:
-    """Which elements of a launch's memory had been written: all, or so many of one and the same buffer."""
+    """Which elements of a launch's memory had been written: all, none, or so many of one and the same buffer."""
 
-    written: tuple[tuple[weakref.ref[Buffer], int] | None, ...]  # None: all
+    written: tuple[Marked, ...]  # None: all
+    is_new: tuple[bool, ...]  # nobody had written any: so it is in other memory, too
     seen: list[int]  # the buffer's `marks` when that was last found to be so
+    left: dict[int, np.ndarray | None]  # which the launch has written of new memory; None: all
 
     @classmethod
     def of(cls, launch: LiveLaunch) -> _Marks:
-        flags = [_written(each) for each in launch.buffers]
+        is_new = tuple(map(_is_new, launch.buffers))
+        flags = [None if new else _written(each) for each, new in zip(launch.buffers, is_new, strict=True)]
         return cls(
             tuple(
                 None if written is None else (weakref.ref(each.owner), int(np.count_nonzero(written)))
                 for each, written in zip(launch.buffers, flags, strict=True)
             ),
+            is_new,
             [each.owner.marks for each in launch.buffers],
+            {},
         )
+
+    def are_left_by(self, launch: LiveLaunch) -> bool:
+        """Whether a launch that found them so has written no others, but in new memory; which there is kept."""
+        self.left.update(
+            {i: _written(each) for i, (each, new) in enumerate(zip(launch.buffers, self.is_new, strict=True)) if new}
+        )
+        return self._hold_for(launch, self.left)
 
     def hold_for(self, launch: LiveLaunch) -> bool:
         """Whether the same elements have been written now: none is ever forgotten."""
-        for i, (buffer, known) in enumerate(zip(launch.buffers, self.written, strict=True)):
+        return self._hold_for(launch, ())
+
+    def _hold_for(self, launch: LiveLaunch, others: Container[int]) -> bool:
+        """Whether that is so of memory but for those arrays."""
+        for i, (buffer, known, new) in enumerate(zip(launch.buffers, self.written, self.is_new, strict=True)):
+            if i in others:
+                continue
+            if new or _is_new(buffer):
+                if new and _is_new(buffer):
+                    continue
+                return False
             if known is not None and known[0]() is buffer.owner and self.seen[i] == buffer.owner.marks:
                 continue
             written = _written(buffer)
@@ -282,6 +307,16 @@ class _Marks:
                     return False
                 self.seen[i] = buffer.owner.marks
         return True
+
+    def leave(self, launch: LiveLaunch) -> None:
+        """Marks in new memory what the launch writes there."""
+        for i, written in self.left.items():
+            launch.buffers[i].set_by_host(slice(None) if written is None else written)
+
+
+def _is_new(buffer: Buffer) -> bool:
+    """Whether nobody has written any element."""
+    return buffer.owner is buffer and not buffer.all_set and buffer.shadow is not None and buffer.marks == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,6 +344,7 @@ class _OnItsWay:
     def carry_out(self, launch: LiveLaunch) -> None:
         """Leaves what the launch would leave."""
         self.way.carry_out(launch)
+        self.marks.leave(launch)
         launch.work = self.work
         for each in launch.buffers:
             if launch.is_written(each):

@@ -4,24 +4,23 @@ A stencil that is launched ten thousand times, from one array into the other and
 numbers to compute with: who takes which branch, and who accesses which element, follows from the grid and the arguments.
 So does all that is counted and found. Such a launch is not stepped through again: it has the record of the one before it,
 and its values are computed by a function that is written and compiled for that (`SameWay`), from the indices that were
-found once. What it may have in it is little: arithmetic that every compiler rounds alike, and no element that one thread
-writes and another one touches.
+found once. What it may have in it is little: arithmetic that every compiler rounds alike, functions of NumPy's, and no
+element that one thread writes and another one touches.
 
-START HERE: `SameWay.of`; what is written says walk.py.
+START HERE: `SameWay.of`; what is written says walk.py, how it is computed straight.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from autograder.errors import KernelFault
-from autograder.simgpu.host.walk import MOST_BYTES, CarriedLaunch, NotTheSame, Straight, Walk
+from autograder.simgpu.host.straight import NotTheSame, Straight, compiled_for
+from autograder.simgpu.host.walk import MOST_BYTES, CarriedLaunch, Walk
 from autograder.simgpu.machine.machine import SURPRISES
 from autograder.simgpu.one_thread.rehearsal import NotOfNumbers
 from autograder.simgpu.values.memory import Buffer
@@ -65,7 +64,7 @@ class SameWay:
                         return None
                     for each in walks[-1].straights:
                         if each.lines:
-                            groups.setdefault(_form(each), []).append(each)
+                            groups.setdefault(each.form(), []).append(each)
             _check_apart(launch.buffers, walks)
         except (NotTheSame, NotOfNumbers, KernelFault, *SURPRISES):
             return None
@@ -81,49 +80,10 @@ class SameWay:
             each.carry_out(launch.buffers)
 
 
-def _form(straight: Straight) -> tuple[object, ...]:
-    """What one function can compute together: the same lines, with the same numbers that all threads share."""
-    return (
-        "\n".join(straight.lines), tuple(straight.arrays), tuple(straight.shifts),
-        tuple((each.dtype, each.tobytes()) for each in straight.scalars),
-        tuple(each.dtype for each in straight.vectors), len(straight.indices),
-    )  # fmt: skip
-
-
-def compiled_for(*straights: Straight) -> tuple[Callable[..., None], tuple[Any, ...]]:
-    """What computes what threads do by the same lines, and what it takes behind the arrays."""
-    first = straights[0]
-    text = str(_form(first)[0])
-    indices = [_joined([each.indices[i] for each in straights], np.dtype(np.int32)) for i in range(len(first.indices))]
-    vectors = [_joined([each.vectors[i] for each in straights]) for i in range(len(first.vectors))]
-    parameters = [
-        *(f"x{place}" for place in first.arrays), "n", *(f"e{i}" for i in range(len(indices))),
-        *(f"h{i}" for i in range(len(first.shifts))), *(f"w{i}" for i in range(len(vectors))),
-        *(f"s{i}" for i in range(len(first.scalars))),
-    ]  # fmt: skip
-    size = sum(each.mask.active for each in straights)
-    numbers = size, *indices, *map(np.int64, first.shifts), *vectors, *first.scalars
-    return _function(", ".join(parameters), text), numbers
-
-
 def _computed(straights: Sequence[Straight]) -> Computed:
     function, numbers = compiled_for(*straights)
     nbytes = sum(each.nbytes for each in numbers if isinstance(each, np.ndarray))
     return Computed(function, tuple(straights[0].arrays), numbers, nbytes)
-
-
-def _joined(parts: Sequence[np.ndarray], dtype: np.dtype | None = None) -> np.ndarray:
-    return np.ascontiguousarray(np.concatenate(parts), dtype=dtype)
-
-
-@lru_cache(maxsize=64)
-def _function(parameters: str, text: str) -> Callable[..., None]:
-    """What threads compute, one after the other; compiled when it is first called with arrays of some types."""
-    lines = [f"def compute({parameters}):", "    for k in range(n):", *(f"        {line}" for line in text.splitlines())]
-    names: dict[str, Any] = {"np": np}
-    exec("\n".join(lines), names)  # noqa: S102 (written here, of operations)
-    made: Callable[..., None] = njit(error_model="numpy", nogil=True, boundscheck=False)(names["compute"])
-    return made
 
 
 def _check_apart(buffers: Sequence[Buffer], walks: Sequence[Walk]) -> None:

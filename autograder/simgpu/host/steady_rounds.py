@@ -25,8 +25,8 @@ from numba import njit
 from autograder.errors import KernelFault
 from autograder.language.program import Reference
 from autograder.simgpu.counting.tally import MAXIMA
-from autograder.simgpu.host.same_way import compiled_for
-from autograder.simgpu.host.walk import Made, Meaning, NotTheSame, Straight, Walk
+from autograder.simgpu.host.straight import Made, NotTheSame, Straight, compiled_for
+from autograder.simgpu.host.walk import Meaning, Walk
 from autograder.simgpu.machine.machine import SURPRISES, Frame, Machine
 from autograder.simgpu.one_thread.rehearsal import NotOfNumbers, Stage
 from autograder.simgpu.one_thread.variables import assigned_in
@@ -213,6 +213,8 @@ class RoundsAhead:
 class LoopWalk(Walk):
     """Goes through the body of a loop, and writes what its threads compute in each round."""
 
+    takes_calls = False  # rounds are compiled together
+
     def __init__(self, machine: Machine, loop: For, mask: Mask) -> None:
         self.stage = Stage(machine, tells=False)
         self.machine = self.stage.as_machine()
@@ -224,6 +226,7 @@ class LoopWalk(Walk):
         buffers = getattr(machine.launch, "buffers", ())
         self.buffers: Sequence[Buffer] = buffers
         self.places = {id(each): place for place, each in enumerate(buffers)}
+        self.lower, self.results = machine.lower, []
         self.made: dict[str, Made] = {}
         self.straights: list[Straight] = []
         self.loads: list[tuple[int, Straight, np.ndarray]] = []
@@ -254,7 +257,7 @@ class LoopWalk(Walk):
         super().set(name, value, mask)
         self.unknown.discard(name)
 
-    def call(self, op: FunctionCall, mask: Mask) -> Made:
+    def call(self, op: FunctionCall, mask: Mask) -> Meaning:
         callee = self.known(op.callee, mask)
         path = getattr(callee, "path", "")
         if path not in ("builtins.min", "builtins.max") or len(op.arguments) != 2:

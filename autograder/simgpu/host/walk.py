@@ -1,8 +1,8 @@
 """A kernel's way for one batch of blocks, written as straight lines of arithmetic that each thread goes through by itself.
 
 Who takes which branch, and who accesses which element, is worked out as ever; what follows from memory is not computed but
-written down. What may not be written (a branch or an index that follows from memory, arithmetic that is not rounded alike
-everywhere) raises `NotTheSame`. Launches (same_way.py) and rounds of a loop (steady_rounds.py) are computed from it.
+written down. What may not be written (a branch or an index that follows from memory) raises `NotTheSame`. Launches
+(same_way.py) and rounds of a loop (steady_rounds.py) are computed from it.
 
 START HERE: `Walk.statement`.
 """
@@ -10,16 +10,19 @@ START HERE: `Walk.statement`.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 
+from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
+from autograder.language.program import Function
 from autograder.simgpu.facts.prepared import Prepared
+from autograder.simgpu.host.straight import Made, NotTheSame, Straight, converted
 from autograder.simgpu.machine.launch_state import LaunchState
-from autograder.simgpu.machine.machine import Frame, Machine
+from autograder.simgpu.machine.machine import Frame, Machine, Runnable
 from autograder.simgpu.one_thread.rehearsal import Stage
 from autograder.simgpu.operations.calls import Call
 from autograder.simgpu.operations.conversions import conversion
@@ -31,7 +34,7 @@ from autograder.simgpu.operations.number_values import truth
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Unary
 from autograder.simgpu.operations.ranges import plain_numbers
-from autograder.simgpu.operations.registry import CALLS, OF_FLOATS
+from autograder.simgpu.operations.registry import CALLS, COUNT_BY_VALUE, OF_FLOATS
 from autograder.simgpu.operations.statements import (
     Assign,
     Element,
@@ -46,12 +49,12 @@ from autograder.simgpu.operations.statements import (
 from autograder.simgpu.operations.steps import Block, Expression, Statement
 from autograder.simgpu.values.lanes import Batch, Mask
 from autograder.simgpu.values.memory import Buffer, View
-from autograder.simgpu.values.numba_types import FLOAT32, FLOAT64, operator_types
+from autograder.simgpu.values.numba_types import FLOAT32, FLOAT64, common, operator_types, to_dtype
 from autograder.simgpu.values.values import NUMBERS, Value
 from autograder.simgpu.values.values import Number as Boxed
 
 MOST_BYTES = 128 * 1024**2  # of indices and other numbers by thread
-MOST_LINES = 400  # of what is computed under one mask
+MOST_CALLS = 8  # of device functions, one within the other
 SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 EXACT: dict[np.ufunc, str] = {np.sqrt: "np.sqrt", np.abs: "abs"}  # functions of floats that all processors round alike
 ELEMENTS = frozenset(np.dtype(each) for each in "b h i q B H I Q f d".split())  # dtypes of what is loaded and stored
@@ -68,55 +71,21 @@ class CarriedLaunch(Protocol):
         """Its blocks, as they are carried out."""
 
 
-class NotTheSame(Exception):  # noqa: N818 (it says that launches are stepped through, and is no error)
-    """A kernel that may go another way when it finds other values, or that has something in it that is not written."""
+Meaning: TypeAlias = "Value | Made | tuple[Meaning, ...]"
 
 
 @dataclass(eq=False)
-class Straight:
-    """What is computed under one mask, thread by thread: lines, and the numbers that they need."""
+class Result:
+    """What a device function that is gone through returns, to the threads of a mask."""
 
     mask: Mask
-    lines: list[str] = field(default_factory=list)
-    arrays: dict[int, np.dtype] = field(default_factory=dict)  # that it accesses, by their place among the buffers
-    indices: list[np.ndarray] = field(default_factory=list)  # elements by thread
-    shifts: list[int] = field(default_factory=list)
-    vectors: list[np.ndarray] = field(default_factory=list)  # other numbers by thread
-    scalars: list[np.generic] = field(default_factory=list)
-
-    def element(self, elements: np.ndarray) -> str:
-        """How one of these elements is written: those of an array before it may lie at one distance."""
-        for number, known in enumerate(self.indices):
-            shift = int(elements[0]) - int(known[0])
-            if not shift and np.array_equal(known, elements):
-                return f"e{number}[k]"
-            is_inside = int(known.min()) >= 0 and int(elements.min()) >= 0
-            if shift and is_inside and np.array_equal(elements - known, np.full(len(known), shift)):
-                self.shifts.append(shift)
-                return f"e{number}[k] + h{len(self.shifts) - 1}"
-        self.indices.append(elements)
-        return f"e{len(self.indices) - 1}[k]"
-
-    def write(self, line: str) -> None:
-        if len(self.lines) >= MOST_LINES:
-            raise NotTheSame("too long")
-        self.lines.append(line)
-
-
-@dataclass(frozen=True, eq=False)
-class Made:
-    """A number that follows from what is in memory: what it is called, under which mask, and its type."""
-
-    code: str
-    dtype: np.dtype
-    where: Straight
-
-
-Meaning: TypeAlias = "Value | Made | tuple[Meaning, ...]"
+    value: Meaning = None
 
 
 class Walk:
     """Goes through a kernel for one batch of blocks, and writes what its threads compute."""
+
+    takes_calls = True  # whether functions of NumPy's may be called between the lines
 
     def __init__(self, launch: CarriedLaunch, batch: Batch, bound: Mapping[str, Value], nbytes: int = 0) -> None:
         """`nbytes`: what walks through other batches have kept."""
@@ -128,6 +97,8 @@ class Walk:
         for name, value in bound.items():
             self.frame.write(name, value, batch.everyone)
         self.places = {id(each): place for place, each in enumerate(launch.buffers)}
+        self.lower: Callable[[Function], Runnable] = prepared.lowering.of
+        self.results: list[Result] = []  # of the device functions that are gone through
         self.made: dict[str, Made] = {}
         self.straights: list[Straight] = []
         self.loads: list[tuple[int, Straight, np.ndarray]] = []
@@ -151,7 +122,10 @@ class Walk:
         match op:
             case Nothing():
                 return mask
-            case Return() if op.result is None:
+            case Return() if op.result is None and not self.results:
+                return None
+            case Return() if op.result is not None and self.results and self.results[-1].mask is mask:
+                self.results[-1].value = self.value(op.result, mask)
                 return None
             case Assign():
                 self.assign(op, mask)
@@ -227,6 +201,8 @@ class Walk:
             and each.name in self.made
             or isinstance(each, Subscript)
             and (self.follows(each.owner, mask) or isinstance(each.owner.value(self.machine, mask), View))
+            or isinstance(each, FunctionCall)
+            and isinstance(each.callee.value(self.machine, mask), Function)
             for each in everything_in(op)
         )
 
@@ -263,7 +239,7 @@ class Walk:
 
     def binary(self, kind: type[ast.operator], left: Meaning, right: Meaning, mask: Mask) -> Made:
         (a, one), (b, other) = self.operand(left, mask), self.operand(right, mask)
-        if kind not in SYMBOLS:
+        if kind not in SYMBOLS and kind is not ast.Pow:
             raise NotTheSame("an operator")
         try:
             compute, result = operator_types(kind, one, other)
@@ -271,34 +247,91 @@ class Walk:
             raise NotTheSame("an operator") from None
         if compute not in ELEMENTS or result not in ELEMENTS:
             raise NotTheSame("an operator")
+        if kind is ast.Pow:
+            if compute.kind != "f" or compute != result:
+                raise NotTheSame("an operator")
+            return self.called(np.power, (left, right), compute, mask)
         code = f"{converted(a, one, compute)} {SYMBOLS[kind]} {converted(b, other, compute)}"
         return self.keep(f"np.{result.name}({code})", result, mask)
 
-    def call(self, op: FunctionCall, mask: Mask) -> Made:
+    def call(self, op: FunctionCall, mask: Mask) -> Meaning:
         callee = self.known(op.callee, mask)
-        arguments = [self.operand(self.value(each, mask), mask) for each in op.arguments]
-        if len(arguments) != 1:
-            raise NotTheSame("a call")
-        ((code, dtype),) = arguments
-        if isinstance(callee, TypeReference):
+        if isinstance(callee, Function):
+            return self.in_place(op, callee, mask)
+        values = [self.value(each, mask) for each in op.arguments]
+        arguments = [self.operand(each, mask) for each in values]
+        if isinstance(callee, TypeReference) and len(arguments) == 1:
+            ((code, dtype),) = arguments
             given = conversion(callee).call(Call(self.machine, op, mask), [dtype.type(1)], {})
             if not isinstance(given, np.generic) or given.dtype not in (FLOAT32, FLOAT64):
                 raise NotTheSame("a conversion")
             return self.keep(converted(code, dtype, given.dtype), given.dtype, mask)
         path = getattr(callee, "path", "")
-        compute = OF_FLOATS.get(CALLS[path].handler) if path in CALLS else None
-        if path == "builtins.abs":
-            compute = np.abs
-        written = None if compute is None else EXACT.get(compute)
-        if written is None or dtype.kind != "f":
+        handler = CALLS[path].handler if path in CALLS else None
+        compute = np.abs if path == "builtins.abs" else None if handler is None else OF_FLOATS.get(handler)
+        if compute is None or overloads.OF_LIBRARY or compute.nin != len(arguments):
             raise NotTheSame("a call")
-        return self.keep(f"{written}({code})", dtype, mask)
+        if path == "builtins.abs" and arguments[0][1].kind != "f":
+            raise NotTheSame("a call")
+        dtypes = [each if each.kind == "f" else FLOAT64 for _, each in arguments]
+        dtype = dtypes[0] if len(dtypes) == 1 else common(*dtypes)
+        if dtype == FLOAT64 and handler in COUNT_BY_VALUE:
+            raise NotTheSame("a function that counts by what it is given")
+        if compute in EXACT:
+            ((code, given_dtype),) = arguments
+            return self.keep(f"{EXACT[compute]}({converted(code, given_dtype, dtype)})", dtype, mask)
+        return self.called(compute, values, dtype, mask)
+
+    def called(self, function: np.ufunc, values: Sequence[Meaning], dtype: np.dtype, mask: Mask) -> Made:
+        """What a function of NumPy's gives for operands that become floats of one type."""
+        if not self.takes_calls:
+            raise NotTheSame("a function that not every processor rounds alike")
+        straight, operands = self.straight(mask), []
+        for value in values:
+            if isinstance(value, NUMBERS):
+                value = value.astype(dtype)  # a scalar stays one: NumPy squares where a power is two
+            code, given = self.operand(value, mask)
+            operands.append(code if given == dtype else straight.keep(converted(code, given, dtype), dtype))
+        return Made(straight.call(function, tuple(operands), dtype), dtype, straight)
+
+    def in_place(self, op: FunctionCall, function: Function, mask: Mask) -> Meaning:
+        """A call of a device function: its statements are gone through here."""
+        body = (op.bodies.get(function) or self.lower(function)).body
+        if function.kind == "host" or not isinstance(body, Block) or len(self.results) >= MOST_CALLS:
+            raise NotTheSame("a call")
+        if len(op.arguments) != len(function.parameters):
+            raise NotTheSame("a call")
+        arguments = [self.value(each, mask) for each in op.arguments]
+        if function.casts is not None:
+            dtypes = [*function.casts.arguments, *[None] * len(arguments)]
+            arguments = [self.cast(*each, mask) for each in zip(arguments, dtypes, strict=False)]
+        frame, made = self.frame, self.made
+        self.stage.frame = self.stage.current = self.frame = Frame(function, depth=frame.depth + 1)
+        self.made = {}
+        for name, value in zip(function.parameters, arguments, strict=True):
+            self.set(name, value, mask)
+        self.results.append(Result(mask))
+        goes_on = self.block(body, mask)
+        result = self.results.pop().value
+        self.stage.frame = self.stage.current = self.frame = frame
+        self.made = made
+        if goes_on is not None or result is None:
+            raise NotTheSame("a function that not all return a value from together")
+        return result if function.casts is None else self.cast(result, function.casts.result, mask)
+
+    def cast(self, value: Meaning, dtype: np.dtype | None, mask: Mask) -> Meaning:
+        """What the signature of a device function makes of a number."""
+        if isinstance(value, Made):
+            if dtype is None or value.dtype == dtype:
+                return value
+            if dtype.kind != "f":
+                raise NotTheSame("a conversion")
+            return self.keep(converted(value.code, value.dtype, dtype), dtype, mask)
+        return to_dtype(value, dtype) if dtype is not None and isinstance(value, NUMBERS) else value
 
     def keep(self, code: str, dtype: np.dtype, mask: Mask) -> Made:
         straight = self.straight(mask)
-        name = f"t{len(straight.lines)}"
-        straight.write(f"{name} = {code}")
-        return Made(name, dtype, straight)
+        return Made(straight.keep(code, dtype), dtype, straight)
 
     def operand(self, value: Meaning, mask: Mask) -> tuple[str, np.dtype]:
         """How a number is written, and its type."""
@@ -362,7 +395,8 @@ class Walk:
     def load(self, view: View, elements: np.ndarray, mask: Mask) -> Made:
         straight, place = self.straight(mask), self.places[id(view.buffer)]
         straight.arrays[place] = view.dtype
-        self.loads.append((place, straight, self.noted(elements)))
+        elements = self.noted_elements(straight, elements)
+        self.loads.append((place, straight, elements))
         return self.keep(self.loading(f"x{place}", straight.element(elements), elements, view.dtype), view.dtype, mask)
 
     def store(self, view: View, elements: np.ndarray, value: Meaning, mask: Mask) -> None:
@@ -371,10 +405,16 @@ class Walk:
         if dtype != view.dtype and not (dtype.kind == view.dtype.kind == "f"):
             raise NotTheSame("a number that may not fit")
         straight.arrays[place] = view.dtype
-        self.stores.append((place, straight, self.noted(elements)))
+        elements = self.noted_elements(straight, elements)
+        self.stores.append((place, straight, elements))
         straight.write(
             self.storing(f"x{place}", straight.element(elements), elements, converted(code, dtype, view.dtype))
         )
+
+    def noted_elements(self, straight: Straight, elements: np.ndarray) -> np.ndarray:
+        """Elements by thread that are kept: those of one access serve for all that go to the same."""
+        known = straight.known(elements)
+        return self.noted(elements) if known is None else known
 
     def loading(self, array: str, at: str, elements: np.ndarray, dtype: np.dtype) -> str:
         """How the load of these elements is written, `at` being how a thread's own is."""
@@ -387,7 +427,3 @@ class Walk:
 
 def _has_made(value: Meaning) -> bool:
     return isinstance(value, Made) or isinstance(value, tuple) and any(map(_has_made, value))
-
-
-def converted(code: str, dtype: np.dtype, wanted: np.dtype) -> str:
-    return code if dtype == wanted else f"np.{wanted.name}({code})"

@@ -46,3 +46,5 @@ METHODS: dict[str, Intrinsic] = {}
 """Methods of arrays and numbers, by name."""
 OF_FLOATS: dict[Handler, np.ufunc] = {}
 """Functions of floats alone: what computes them, once their arguments are floats of the type that they have in common."""
+COUNT_BY_VALUE: set[Handler] = set()
+"""Those of them that count by what they are given, where that is float64."""

@@ -301,6 +301,12 @@ def contents(array: DeviceArray) -> np.ndarray:
     return array._host_view()
 
 
+def handed_over(array: DeviceArray) -> np.ndarray:
+    """The elements of an array that nobody will use any more, for the host to have: no copy."""
+    array._note_host_read()
+    return array._buffer.data.reshape(array.shape) if array._buffer.data.size == array.size else array.copy_to_host()
+
+
 def elements_where(array: DeviceArray, flags: np.ndarray) -> np.ndarray:
     """A flag for each element of an array, of those for each element of its buffer."""
     return np.lib.stride_tricks.as_strided(flags[array._offset :], array.shape, array._element_strides).copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ Space = Literal["global", "shared", "local", "constant"]
 
 SHADOW = "AUTOGRADER_SHADOW"  # off: live kernels run without shadow memory
 MUCH_BYTES = 256 * 1024**2  # from which on the machine is asked for its free memory first
+FROM_SYSTEM_BYTES = 1024**2  # from which on zeros that are not touched are asked of the system
 LENT = 2**62  # later than any stamp
 WRITTEN_BY_HOST = 1  # a shadow's stamp; 0 is never, and kernels' stamps are larger
 ALIGNMENT_BYTES = 256  # cudaMalloc aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses)
@@ -78,7 +80,7 @@ class Accesses(NamedTuple):
 
     @classmethod
     def none(cls, elements: int) -> Accesses:
-        return cls(np.zeros(elements, np.int32), np.zeros(elements, np.int32), np.zeros(elements, np.int16))
+        return cls(*(untouched_zeros(elements, np.dtype(each)) for each in (np.int32, np.int32, np.int16)))
 
 
 ACCESS_BYTES = 10  # of `Accesses`, an element
@@ -405,6 +407,20 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
         strides.append(step)
         step *= extent
     return tuple(reversed(strides))
+
+
+def untouched_zeros(elements: int, dtype: np.dtype) -> np.ndarray:
+    """Zeros that take no memory, and no time to write them, until somebody goes there.
+
+    Large ones come from the system: the C library clears memory that was freed before.
+    """
+    nbytes = elements * dtype.itemsize
+    if nbytes < FROM_SYSTEM_BYTES or not hasattr(mmap, "MAP_PRIVATE"):
+        return np.zeros(elements, dtype)
+    try:
+        return np.frombuffer(mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype)
+    except OSError:
+        raise MemoryError from None
 
 
 def poison(data: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from autograder.errors import KernelFault
 from autograder.language.live import as_dtype
 from autograder.language.program import Function, Reference
 from autograder.simgpu.host.dispatch import Kernel, device
-from autograder.simgpu.values.arrays import DeviceArray, described_array
+from autograder.simgpu.values.arrays import DeviceArray, described_array, handed_over
 from autograder.simgpu.wider.reduction import reduce_array
 
 THREADS = 256
@@ -121,8 +121,10 @@ class VectorizedFunction:
         if out is not None:
             _write(out, answer)
             return out
-        host = answer.copy_to_host()
-        return answer if on_device else host if shape else host[()]
+        if on_device:
+            return answer
+        host = handed_over(answer)
+        return host if shape else host[()]
 
     def _columns(self, given: Sequence[np.ndarray], shape: tuple[int, ...]) -> list[np.ndarray]:
         """The arguments as vectors of one length. An array that is one already goes as it is: kernels only read it.
