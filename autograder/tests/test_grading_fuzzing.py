@@ -31,6 +31,10 @@ MUTANTS = 300
 LONG = ("lab07",)  # a mutant of these takes three times as long as one of the others: half as many
 LABS = [name for name in lab_names() if (solution_of(load_lab(name)) / "judge.py").is_file()]
 
+LAST_TERMS = """    for term in range(DEEP):
+        one_term(U(term), tiles_of_a, tiles_of_b, y + now * U(TILE_OF_A), x + now * U(TILE_OF_B), sums)
+"""
+
 # Once with full marks; what is replaced in which right answer, and what the judge says.
 SURVIVORS = [
     ("lab03", "right/flat_block", "/ 256), 256]", "/ 256), 255]", "points are wrong"),
@@ -55,10 +59,8 @@ SURVIVORS = [
     ("lab07", "solution", "m % SIDE == 0 and n % SIDE == 0 and (k % DEEP == 0)",
      "m % SIDE == 0 or n % SIDE == 0 or k % DEEP == 0", "outside its shape"),
     ("lab07", "solution", "n % SIDE == 0 and (k % DEEP == 0)", "n % SIDE == 0", ""),
-    ("lab07", "solution", "    for term in range(DEEP):\n        one_term(U(term), tiles_of_a, tiles_of_b, y + now * U(TILE_OF_A),"
-     " x + now * U(TILE_OF_B), sums)\n    for i in range(OWN):\n        row =", "    for term in range(DEEP - 1):\n"
-     "        one_term(U(term), tiles_of_a, tiles_of_b, y + now * U(TILE_OF_A), x + now * U(TILE_OF_B), sums)\n"
-     "    for i in range(OWN):\n        row =", "are wrong"),
+    ("lab07", "solution", f"{LAST_TERMS}    for i in range(OWN):\n        row =",
+     f"{LAST_TERMS.replace('DEEP', 'DEEP - 1')}    for i in range(OWN):\n        row =", "are wrong"),
 ]  # fmt: skip
 
 

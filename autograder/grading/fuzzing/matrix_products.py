@@ -25,7 +25,8 @@ FLOAT32 = float(np.finfo(np.float32).eps)
 
 
 def products_by(function: str, rng: np.random.Generator) -> Iterator[JudgedCall]:
-    """Products of whole and of real numbers: tall, wide, tiny and long ones, squares of powers of two, one odd side beside two even ones."""
+    """Products of whole and of real numbers: tall, wide, tiny and long ones, squares of powers of two, and one odd side
+    beside two that common tiles divide."""
     yield _product(function, rng, *[2 ** int(rng.integers(4, 7))] * 3, real=False)
     for number in range(CASES):
         (m_low, m_high), (n_low, n_high) = (SIDES[int(rng.integers(len(SIDES)))] for _ in range(2))
