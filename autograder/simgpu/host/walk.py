@@ -75,8 +75,8 @@ Meaning: TypeAlias = "Value | Made | tuple[Meaning, ...]"
 
 
 @dataclass(eq=False)
-class Result:
-    """What a device function that is gone through returns, to the threads of a mask."""
+class WalkedCall:
+    """A call of a device function that is gone through: for the threads of a mask, and what it returns to them."""
 
     mask: Mask
     value: Meaning = None
@@ -98,7 +98,7 @@ class Walk:
             self.frame.write(name, value, batch.everyone)
         self.places = {id(each): place for place, each in enumerate(launch.buffers)}
         self.lower: Callable[[Function], Runnable] = prepared.lowering.of
-        self.results: list[Result] = []  # of the device functions that are gone through
+        self.results: list[WalkedCall] = []  # of the device functions that are gone through
         self.made: dict[str, Made] = {}
         self.straights: list[Straight] = []
         self.loads: list[tuple[int, Straight, np.ndarray]] = []
@@ -310,7 +310,7 @@ class Walk:
         self.made = {}
         for name, value in zip(function.parameters, arguments, strict=True):
             self.set(name, value, mask)
-        self.results.append(Result(mask))
+        self.results.append(WalkedCall(mask))
         goes_on = self.block(body, mask)
         result = self.results.pop().value
         self.stage.frame = self.stage.current = self.frame = frame
