@@ -249,3 +249,27 @@ def test_the_results_of_call_after_call_are_those_of_steps(simulated, monkeypatc
         last = function(last, 0.004, noise)
         assert np.array_equal(result, then) and np.array_equal(result, last) and result.flags.writeable
     assert len(computed) >= 4 and carried[:8] == carried[8:]
+
+
+def test_arrays_on_the_device_are_not_copied(simulated, monkeypatch):
+    """They go to the kernel as they are, and results to where they are wanted; other strides and types by a copy."""
+    cuda, copies = numba.cuda, []
+    copy = DeviceArray.copy_to_host
+    monkeypatch.setattr(DeviceArray, "copy_to_host", lambda self, *given: copies.append(self.shape) or copy(self, *given))
+    function = numba.vectorize(["f8(f8, f8)"], target="cuda")(plus)
+    host = np.arange(12.0).reshape(3, 4)
+    one, other = cuda.to_device(host), cuda.to_device(host + 1)
+    out, wide, columns = cuda.device_array((3, 4)), cuda.device_array((3, 4), np.complex128), cuda.device_array((4, 3)).T
+    assert function(one, other, out=out) is out and function(one, 1.0).shape == (3, 4) and not copies
+    for place in (wide, columns, one):
+        assert function(one, other, out=place) is place
+    assert copies
+    for place in (out, wide, columns, one):
+        assert np.array_equal(copy(place), host + host + 1)
+    assert np.array_equal(copy(function(out, other[:1])), copy(out) + copy(other)[:1])
+
+
+def test_a_device_array_that_nobody_has_written_is_told(simulated, capsys):
+    function = numba.vectorize(["f8(f8, f8)"], target="cuda")(plus)
+    function(numba.cuda.device_array(5), np.ones(5))
+    assert "uninitialised read" in capsys.readouterr().err

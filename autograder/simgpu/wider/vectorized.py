@@ -18,7 +18,7 @@ from autograder.errors import KernelFault
 from autograder.language.live import as_dtype
 from autograder.language.program import Function, Reference
 from autograder.simgpu.host.dispatch import Kernel, device
-from autograder.simgpu.values.arrays import DeviceArray, described_array, handed_over
+from autograder.simgpu.values.arrays import DeviceArray, buffer_of, described_array, handed_over
 from autograder.simgpu.wider.reduction import reduce_array
 
 THREADS = 256
@@ -105,16 +105,19 @@ class VectorizedFunction:
         if len(arguments) != self.nin:
             raise TypeError(f"{self.__name__} takes {self.nin} arrays, not {len(arguments)}")
         on_device = any(isinstance(a, DeviceArray) for a in (*arguments, out))
-        wanted, result = self._types([a if isinstance(a, LONE_NUMBERS) else np.asarray(a) for a in arguments])
+        plain = [a if isinstance(a, (*LONE_NUMBERS, DeviceArray)) else np.asarray(a) for a in arguments]
+        wanted, result = self._types(plain)
         given = [
-            np.array([a], dtype) if isinstance(a, LONE_NUMBERS) else np.asarray(a)
-            for a, dtype in zip(arguments, wanted, strict=True)
+            np.array([a], dtype) if isinstance(a, LONE_NUMBERS) else a for a, dtype in zip(plain, wanted, strict=True)
         ]
         try:
             shape = np.broadcast_shapes(*(a.shape for a in given))
         except ValueError as error:
             raise BadShape(f"The arguments of `{self.__name__}` cannot be broadcast: {error}.") from None
         columns = self._columns(given, shape)
+        if isinstance(out, DeviceArray) and _may_be_written(out, shape, result, columns):
+            self._launch(columns, out.ravel())
+            return out
         target = device.session.device_array((int(np.prod(shape)),), result)
         self._launch(columns, target)
         answer = target.reshape(shape)
@@ -126,14 +129,21 @@ class VectorizedFunction:
         host = handed_over(answer)
         return host if shape else host[()]
 
-    def _columns(self, given: Sequence[np.ndarray], shape: tuple[int, ...]) -> list[np.ndarray]:
+    def _columns(
+        self, given: Sequence[np.ndarray | DeviceArray], shape: tuple[int, ...]
+    ) -> list[np.ndarray | DeviceArray]:
         """The arguments as vectors of one length. An array that is one already goes as it is: kernels only read it.
 
         Numbers are written out, and kept until the next call, which often has the same ones.
         """
-        columns: list[np.ndarray] = []
+        columns: list[np.ndarray | DeviceArray] = []
         kept: dict[tuple[np.dtype, bytes, tuple[int, ...]], np.ndarray] = {}
         for each in given:
+            if isinstance(each, DeviceArray):
+                if each.shape == shape and each.is_c_contiguous():
+                    columns.append(each.ravel())
+                    continue
+                each = each.copy_to_host()
             key = (each.dtype, each.tobytes(), shape) if each.size == 1 else None
             column = self._written_out.get(key) if key is not None else None
             if column is None:
@@ -144,7 +154,7 @@ class VectorizedFunction:
         self._written_out = kept
         return columns
 
-    def _launch(self, columns: Sequence[np.ndarray], target: DeviceArray) -> None:
+    def _launch(self, columns: Sequence[np.ndarray | DeviceArray], target: DeviceArray) -> None:
         if not target.size:
             return
         if len(columns) not in self._kernels:
@@ -164,7 +174,7 @@ class VectorizedFunction:
         is a signature that has theirs.
         """
         signatures = {wanted: result for wanted, result in self.signatures if len(wanted) == len(given)}
-        exact = [np.asarray(a).dtype for a in given]
+        exact = [a.dtype if isinstance(a, DeviceArray) else np.asarray(a).dtype for a in given]
         is_lone = [isinstance(a, LONE_NUMBERS) for a in given]
         matches = [wanted for wanted in signatures if list(wanted) == exact] or [
             wanted
@@ -199,6 +209,15 @@ class VectorizedFunction:
     def reduce(self, array: Any, stream: Any = 0) -> Any:
         """The reduction of a one-dimensional array with this function of two arguments."""
         return reduce_array(device, self.__autograder_function__, _on_device(array), None, 0)
+
+
+def _may_be_written(
+    out: DeviceArray, shape: tuple[int, ...], dtype: np.dtype, columns: Sequence[np.ndarray | DeviceArray]
+) -> bool:
+    """Whether a kernel can leave its results where they are wanted: in such elements, of which it reads none."""
+    own = buffer_of(out).owner
+    is_read = any(isinstance(each, DeviceArray) and buffer_of(each).owner is own for each in columns)
+    return out.shape == shape and out.dtype == dtype and out.is_c_contiguous() and not is_read
 
 
 def _write(out: Any, answer: DeviceArray) -> None:
