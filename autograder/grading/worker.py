@@ -91,6 +91,7 @@ class Worker:
         self._run_seconds = self.limits.run_seconds
         self._seconds_left = self.limits.submission_seconds
         self._processor_seconds = 0.0  # of the process so far, when somebody last looked
+        self._measured: psutil.Process | None = None  # the process, as what it has used is asked of
 
     @property
     def _begin(self) -> Begin:
@@ -353,7 +354,9 @@ class Worker:
         process = self._process
         if process is not None:
             try:
-                times = psutil.Process(process.pid).cpu_times()
+                if self._measured is None or self._measured.pid != process.pid:
+                    self._measured = psutil.Process(process.pid)  # which reads when it began: once is enough
+                times = self._measured.cpu_times()
                 self._processor_seconds = times.user + times.system
             except psutil.Error:
                 pass

@@ -2,14 +2,13 @@
 
 A campaign of any size is `autograder fuzz LAB`; here are some for each lab, by a fixed seed, judged first. Graded is only
 who is wrong, and not already in the judge's first and plainest case, and only up to the first check that says so.
-`make test` takes half of them, among which is every kind of change, and all with EVERY_MUTANT=1.
+`make test` takes 300 of all labs together, among which is every kind of change.
 """
 
 from __future__ import annotations
 
 import ast
 import json
-import os
 import shutil
 from functools import cache
 from pathlib import Path
@@ -28,8 +27,13 @@ from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.worker import Worker
 
 SEED = 20_260
-MUTANTS_A_LAB = 30 if os.environ.get("EVERY_MUTANT") else 15
+MUTANTS = 300
+LONG = ("lab07",)  # a mutant of these takes three times as long as one of the others: half as many
 LABS = [name for name in lab_names() if (solution_of(load_lab(name)) / "judge.py").is_file()]
+
+LAST_TERMS = """    for term in range(DEEP):
+        one_term(U(term), tiles_of_a, tiles_of_b, y + now * U(TILE_OF_A), x + now * U(TILE_OF_B), sums)
+"""
 
 # Once with full marks; what is replaced in which right answer, and what the judge says.
 SURVIVORS = [
@@ -52,12 +56,19 @@ SURVIVORS = [
     ("lab06", "right/every_32", "(m + THREADS - 1) // THREADS", "(m + THREADS - 2) // THREADS", "nodes in whole"),
     ("lab06", "right/finds_the_heads", "mark_pointed_to[blocks, THREADS]", "mark_pointed_to[blocks, THREADS - 1]", "Race"),
     ("lab06", "right/finds_the_heads", "elif walked > 0", "elif walked > 1", "add_up"),
+    ("lab07", "solution", "m % SIDE == 0 and n % SIDE == 0 and (k % DEEP == 0)",
+     "m % SIDE == 0 or n % SIDE == 0 or k % DEEP == 0", "outside its shape"),
+    ("lab07", "solution", "n % SIDE == 0 and (k % DEEP == 0)", "n % SIDE == 0", ""),
+    ("lab07", "solution", f"{LAST_TERMS}    for i in range(OWN):\n        row =",
+     f"{LAST_TERMS.replace('DEEP', 'DEEP - 1')}    for i in range(OWN):\n        row =", "are wrong"),
 ]  # fmt: skip
 
 
 @cache
 def graded_mutants(name: str) -> list[Mutant]:
-    return list(mutants(right_answers(load_lab(name)), SEED, MUTANTS_A_LAB))
+    shares = {each: 1 if each.startswith(LONG) else 2 for each in LABS}
+    count = -(-MUTANTS * shares[name] // sum(shares.values()))
+    return list(mutants(right_answers(load_lab(name)), SEED, count))
 
 
 def test_every_kind_of_change_is_made_and_stays_the_same_for_a_seed() -> None:
@@ -69,10 +80,11 @@ def test_every_kind_of_change_is_made_and_stays_the_same_for_a_seed() -> None:
     assert kinds == {*KINDS, "statement", "barrier"}
 
 
-def test_the_mutants_that_are_graded_are_of_every_kind() -> None:
+def test_the_mutants_that_are_graded_are_many_and_of_every_kind() -> None:
     found: set[str] = set()
     for name in LABS:
         found.update(*(each.kinds for each in graded_mutants(name)))
+    assert sum(len(graded_mutants(name)) for name in LABS) >= MUTANTS
     assert found == {*KINDS, "statement", "barrier"}
 
 
@@ -117,7 +129,7 @@ def test_no_mutant_that_is_wrong_passes_every_check(name: str, simulated: Worker
     plainest = next(cases(np.random.default_rng(SEED))).name
     subtle = [(each, found) for each, found in wrong if not found[0].startswith(f"{plainest}:")]
     survived = [(each.said, found) for each, found in subtle if not marks_of(lab, each, simulated).failed]
-    assert len(wrong) > MUTANTS_A_LAB // 2
+    assert len(wrong) > len(graded_mutants(name)) // 2
     assert subtle and not survived
 
 

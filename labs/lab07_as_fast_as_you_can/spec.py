@@ -57,6 +57,8 @@ WHOLE = (256, 32, 128)  # m, k, n: whole tiles up to 256 x 128, several phases o
 RAGGED = ((131, 19, 67), (61, 37, 141))  # primes, and one that three tiles of 47 divide: one tall, one wide
 TINY = ((1, 1, 1), (1, 9, 2), (5, 1, 1))
 OVER_A_BYTE = ((261, 2, 3), (3, 2, 261))  # rows, or columns, that eight bits cannot count
+# Tiles divide two of the three sides, or the depth alone: who has a kernel of its own for what they divide must ask for all.
+EDGES = ((61, 32, 128), (128, 32, 67), (128, 19, 128), (61, 32, 67))
 REAL = (70, 90, 110)
 LONG = (24, 150, 20)
 COUNTED = (128, 192, 64)  # depths
@@ -149,7 +151,7 @@ def stays_inside_what_it_has(attempt: Attempt) -> None:
 @check(points=2, after=("stays_inside_what_it_has",))
 def right_at_any_size(attempt: Attempt) -> None:
     """Right: every element comes out right at any size, down to one element, as exact as float32 sums can be."""
-    for shape in (*RAGGED, *TINY, *OVER_A_BYTE, REAL, LONG):
+    for shape in (*RAGGED, *EDGES, *TINY, *OVER_A_BYTE, REAL, LONG):
         trial = multiplied(attempt, shape, on="device")
         products.expect_product(attempt, trial.request, trial.run.outputs["c"])
         attempt.expect_inputs_unchanged(trial.run)

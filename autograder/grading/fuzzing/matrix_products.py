@@ -1,4 +1,4 @@
-"""Cases of any size for functions that multiply matrices, and what is right: for the judges of labs 1 and 2.
+"""Cases of any size for functions that multiply matrices, and what is right: for the judges of labs 1, 2 and 7.
 
 Nothing comes from the checks of these labs: their products are made and held to what is right in a way of their own.
 """
@@ -25,12 +25,17 @@ FLOAT32 = float(np.finfo(np.float32).eps)
 
 
 def products_by(function: str, rng: np.random.Generator) -> Iterator[JudgedCall]:
-    """Products of whole and of real numbers: tall, wide, tiny and long ones, and squares of powers of two."""
+    """Products of whole and of real numbers: tall, wide, tiny and long ones, squares of powers of two, and one odd side
+    beside two that common tiles divide."""
     yield _product(function, rng, *[2 ** int(rng.integers(4, 7))] * 3, real=False)
     for number in range(CASES):
         (m_low, m_high), (n_low, n_high) = (SIDES[int(rng.integers(len(SIDES)))] for _ in range(2))
         m, n = size(rng, m_low, m_high), size(rng, n_low, n_high)
         yield _product(function, rng, m, size(rng, 1, TERMS), n, real=number % 2 == 1)
+    for odd in range(3):  # one side that no tile divides, beside two that common tiles do
+        sides = [128, 32 * int(rng.integers(1, 4)), 128]
+        sides[odd] = 2 * int(rng.integers(3, 70)) + 1
+        yield _product(function, rng, *sides, real=False)
     for m, n in ((1, 2), (2, 1), (3, 3)):  # fewer than the threads of any block along either axis
         yield _product(function, rng, m, int(rng.integers(1, 6)), n, real=False)
 
