@@ -52,6 +52,17 @@ def test_the_bonus_counts_no_product_that_was_left_out(worker: Worker) -> None:
     assert result.points == LAB.points and "never written" in result.checks[-1].message, report(result)
 
 
+def test_who_reads_c_and_does_not_add_it_is_not_told_so(simulated: Worker) -> None:
+    code = (SOLUTIONS / "right" / "tiles_of_16.py").read_text(encoding="utf-8")
+    store = "        c[row, col] = total"
+    reads = code.replace(store, f"        before = c[row, col]\n{store} if before != total else before")
+    assert reads != code
+    answer = submission_from_cells("reads.py", [("reads.py", reads)], is_notebook=False)
+    result = check_submission(LAB, answer, worker=simulated)
+    assert failed_checks(result) == {"right_on_whole_tiles"}, report(result)
+    assert not any(each.hints for each in result.checks), report(result)
+
+
 MARKS = """
 
 @cuda.jit

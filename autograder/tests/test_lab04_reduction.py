@@ -70,6 +70,16 @@ def test_where_a_sum_is_wrong_an_index_below_zero_is_shown_with_its_line_and_thr
     assert re.search(r"expected .*line 19: Reads `values\[-32768\]`.* Block \(128, 0, 0\), thread", failed.message)
 
 
+def test_a_sum_that_went_beyond_the_end_is_told_with_the_line_that_did(tmp_path: Path, simulated: Worker) -> None:
+    code = (SOLUTIONS / "right" / "halves_of_any_width.py").read_text(encoding="utf-8")
+    beyond = code.replace("while i < values.size", "while i <= values.size")
+    assert beyond != code
+    (tmp_path / "beyond.py").write_text(beyond, encoding="utf-8")
+    result = check_submission(LAB, tmp_path / "beyond.py", worker=simulated)
+    failed = next(each for each in result.checks if each.outcome == "failed")
+    assert re.search(r"expected .*line \d+: Reads `values\[256\]`, outside its shape", failed.message), failed.message
+
+
 WHOLE_KERNEL = re.compile(r"@cuda.jit\ndef block_sums_kernel.*?(?=\n\n\n)", re.DOTALL)
 LOOP = "    while i < values.size:\n        own += values[i]\n        i += cuda.gridsize(1)\n"
 

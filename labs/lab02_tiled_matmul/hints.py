@@ -30,8 +30,8 @@ class TiledEvidence(ProductEvidence):
 
     @property
     def shared_bytes(self) -> int:
-        launches = self.simulated.launches
-        return launches[0].shared_bytes if launches else 0
+        """Of the launch whose blocks have most: others may come before it."""
+        return max((each.shared_bytes for each in self.simulated.launches), default=0)
 
     def on_tiles(self, kind: str) -> tuple[Hazard, ...]:
         """Hazards of this kind on shared arrays."""
@@ -245,7 +245,8 @@ def sizes_of_the_notebook(seen: TiledEvidence) -> bool:
 def accumulates_into_uninitialised_c(seen: TiledEvidence) -> bool:
     """C is added to before it was set. Device memory starts with whatever was there: keep the sum in a variable of the
     thread that begins at zero, and store it once, after the last phase."""
-    return bool(seen.found("uninitialised_read", "c"))
+    # What is read and not added does no harm to a sum.
+    return seen.attempt.wrong is not None and bool(seen.found("uninitialised_read", "c"))
 
 
 @misconception("right_on_whole_tiles", shows=witness.counted("local_store_requests"))

@@ -82,8 +82,8 @@ class TransposeEvidence(Evidence):
 
     @property
     def shared_bytes(self) -> int:
-        launches = self.simulated.launches
-        return launches[0].shared_bytes if launches else 0
+        """Of the launch whose blocks have most: others may come before it."""
+        return max((each.shared_bytes for each in self.simulated.launches), default=0)
 
     def on_tiles(self, kind: str) -> tuple[Hazard, ...]:
         """Hazards of this kind on shared arrays."""

@@ -61,7 +61,7 @@ LEAST_LAYOUT_BYTES = 64  # each point's sector has to be read once and written o
 # baseline to be 1.6 times as slow as it is). Tiles of 64 change the layout slowest: along rows of 8, 56 of 64 threads idle.
 FALL_SPEEDUP = 1.3
 FALL_NO_POINTS_AT = 1.0
-LEAST_DONE = 0.9  # of the steps, judged by what sampled blocks store
+LEAST_DONE = 0.9  # of the steps, judged by what sampled blocks load and store
 # Whole blocks: where the last one is short, a sample shows no rule, and carrying out all of them takes seconds.
 FALL_POINTS = (2**19 - 2**15, 2**19 + 2**15, 2**10)
 FALL_STEPS = (95, 105)
@@ -435,9 +435,11 @@ def lets_every_point_fall(attempt: Attempt) -> None:
 
 
 def expect_a_step_a_launch(run: Run, points: int, steps: int) -> None:
-    """Fails the check where some launches of fall_kernel store clearly less than a step of all points does."""
+    """Fails the check where some launches of fall_kernel load or store clearly less than a step of all points does."""
     if (done := steps_taken(run, points, steps)) < LEAST_DONE:
-        raise CheckFailed(f"The launches of fall_kernel store only {done:.0%} of what a step of all points in each takes.")
+        raise CheckFailed(
+            f"The launches of fall_kernel load or store only {done:.0%} of what a step of all points in each takes."
+        )
 
 
 def fall_counted(attempt: Attempt, steps: int) -> Run:
@@ -555,11 +557,17 @@ def _rounded_down(share: float) -> str:
 
 
 def steps_taken(run: Run, points: int, steps: int) -> float:
-    """What share of the steps is stored, as sampled blocks show it: two float32 for each point and step, at places of
-    their own."""
+    """What share of the steps is loaded and stored, as sampled blocks show it: two float32 for each point and step, at
+    places of their own."""
     counters = [launch.counted for launch in run.launches if launch.kernel == "fall_kernel"]
-    stored = (min(each.global_store_useful_bytes, 32 * each.unique_store_sectors) for each in counters if each)
-    return sum(min(each, 8 * points) for each in stored) / (8 * points * steps)
+    moved = (
+        min(
+            each.global_store_useful_bytes, 32 * each.unique_store_sectors,
+            each.global_load_useful_bytes, 32 * each.unique_load_sectors,
+        )
+        for each in counters if each
+    )  # fmt: skip
+    return sum(min(each, 8 * points) for each in moved) / (8 * points * steps)
 
 
 def layout_stores_a_point(run: Run, points: int) -> float:

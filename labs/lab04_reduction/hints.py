@@ -913,9 +913,9 @@ def no_block_for_few_elements(seen: SumsEvidence) -> bool:
 
 @misconception("loses_no_small_numbers", shows=witness.RESULT)
 def one_running_sum(seen: SumsEvidence) -> bool:
-    """The numbers are added to one sum, one after another. The larger it grows, the coarser a float32 is, and the more
-    of every further number is rounded away. Sums of few numbers that are then added to each other lose much less, which
-    is what a tree does. (They are also ready sooner.)"""
+    """Too many numbers, or sums of few of them, are added to one sum, one after another. The larger it grows, the coarser
+    a float32 is, and the more of every further number is rounded away. Sums of few numbers that are then added to each
+    other lose much less, which is what a tree does. (They are also ready sooner.)"""
     return seen.got is not None and abs(seen.got / seen.values.sum() - 1) < 1e-2 and seen.few_are_right
 
 

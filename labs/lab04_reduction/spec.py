@@ -186,14 +186,14 @@ def expect_sums(attempt: Attempt, run: Run, request: RunRequest) -> None:
 
 
 def expect_exactly(attempt: Attempt, run: Run, got: np.ndarray, right: np.ndarray, name: str) -> None:
-    """Fails the check over a sum that is not exact, and says so where an index below zero was on the way to it."""
+    """Fails the check over a sum that is not exact, and says so where an index outside an array was on the way to it."""
     try:
         attempt.expect_close(got, right, name, tolerance=0)
     except CheckFailed as failure:
-        below = [each for each in run.hazards if each.kind == "negative_index"]
-        if below:  # a warning, which is no mistake as long as the sum is right
-            found = (*below, *failure.hazards)
-            raise CheckFailed(f"{failure} {below[0]}", mismatches=failure.mismatches, hazards=found) from failure
+        astray = [each for each in run.hazards if each.kind in OUTSIDE]
+        if astray:  # below zero it is a warning, and no mistake as long as the sum is right
+            found = (*astray, *failure.hazards)
+            raise CheckFailed(f"{failure} {astray[0]}", mismatches=failure.mismatches, hazards=found) from failure
         raise
 
 
