@@ -44,6 +44,7 @@ ITEMS_IN_SMALL_BLOCKS = (2**16, 2**17, 2**13)
 # and so does a block for every 2,048 items. One item a thread touches 0.03 in the largest blocks that there are.
 SECTORS_COARSENED = 1 / 40  # with 256 bins; a copy of four times as many has four times the sectors
 ITEMS_COUNTED = (2**22, 2**22 + 2**20)
+MOST_COUNTED = 2**22 + 2**20 + 77  # carried out whole: who leaves out some of many items does so here, too
 MORE_BINS = (600, MOST_BINS + 1)  # how many exactly is up to the seed
 BLOCKS_COUNTED = 16  # simulated of those that are launched
 
@@ -66,6 +67,7 @@ BONUS_SECTORS = 0.25
 SECTORS_OF_FULL_BONUS = 0.125
 ITEMS_INTO_MANY_BINS = (2**19, 2**19 + 2**17)
 
+WHOLE_WORK_LIMIT = 500_000_000  # of all the items that are counted
 SPEED_WORK_LIMIT = 100_000_000  # units of simulated work in a run on as many items; others have WORK_LIMIT
 
 WHOLE = 2**15
@@ -278,6 +280,9 @@ def merges_seldom(attempt: Attempt) -> str:
         limit = SECTORS_COARSENED * bins / BINS
         attempt.record(limit=limit)
         line = expect_few_sectors(sectors, limit, "uniform" if bins == BINS else f"uniform, {bins:,} bins")
+    # Sampled blocks may count a tenth less than others do, and be right: whether any is left out, all of them show.
+    whole = counting(attempt.integers(0, BINS, MOST_COUNTED), BINS, WHOLE_WORK_LIMIT)
+    expect_histogram(attempt, whole, attempt.run(whole))
     return line
 
 
