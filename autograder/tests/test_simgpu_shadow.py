@@ -56,10 +56,10 @@ def test_too_little_memory_is_said_with_the_array_how_much_and_what_to_do(monkey
 
 
 def test_memory_that_the_system_refuses_is_said_in_the_same_words(monkeypatch):
-    def refuse(shape, dtype):
-        raise MemoryError(f"Unable to allocate {shape}")
+    def refuse(elements, dtype):
+        raise MemoryError(f"Unable to allocate {elements}")
 
-    monkeypatch.setattr(memory, "np", SimpleNamespace(zeros=refuse, int32=np.int32, int16=np.int16))
+    monkeypatch.setattr(memory, "untouched_zeros", refuse)
     with pytest.raises(MemoryError, match="10 elements.*0.0 to 0.0 GiB, more than there is"):
         memory.Shadow(10, "a")
 

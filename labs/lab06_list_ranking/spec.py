@@ -67,8 +67,9 @@ LOADS_A_NODE_OF_THE_SLOWEST = 1.0
 
 # The baseline is Wyllie's pointer jumping on all nodes. On an H200, with a million nodes, a splitter every 16 nodes was 2.0
 # times as fast, every 32 nodes 1.57 (predicted: 2.1 and 1.48), every 100 nodes 0.80 (0.73); with more nodes each gains more.
-# How much that is hangs on the longest sublist, which the seed decides: with every 32 nodes 1.17 to 1.72 are predicted over
-# 48 seeds. All that is not to pass has at most 1.07 by the clock, 0.97 by prediction. See calibration/verdicts.md.
+# How much that is hangs on the longest sublist, which the seed decides: with every 32 nodes 1.17 to 1.65 are predicted over
+# 17 seeds; on an H200 seven of these, predicted 1.17 to 1.62, are 1.50 to 1.59. All that is not to pass has at most 1.07 by
+# the clock, 0.97 by prediction. See calibration/verdicts.md.
 SPEEDUP = 1.12
 NO_POINTS_AT = 1.03  # the baseline again comes within 3 % of itself by the clock, and earns nothing
 SPEED_NODES = 1 << 20
