@@ -91,7 +91,7 @@ class Worker:
         self._run_seconds = self.limits.run_seconds
         self._seconds_left = self.limits.submission_seconds
         self._processor_seconds = 0.0  # of the process so far, when somebody last looked
-        self._measured: psutil.Process | None = None  # the process, as what it has used is asked of
+        self._measured: psutil.Process | None = None  # the process that runs now, for its processor time
 
     @property
     def _begin(self) -> Begin:

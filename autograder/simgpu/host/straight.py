@@ -7,7 +7,7 @@ NumPy gives a number's result wherever it stands.
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -19,8 +19,6 @@ from numba import njit
 MOST_LINES = 400  # of what is computed under one mask
 AT_ONCE = 4096  # threads: a few dozen vectors of them fit a CPU's L2 cache
 TRIED = 517  # numbers, so that no vector length divides them
-NAME = re.compile(r"\bt\d+\b")
-OWN_ELEMENT = re.compile(r"\be(\d+)\[k\]")
 
 
 class NotTheSame(Exception):  # noqa: N818 (it says that launches are stepped through, and is no error)
@@ -54,16 +52,16 @@ class Straight:
         """How one of these elements is written: those of an array before it may lie at one distance."""
         for number, known in enumerate(self.indices):
             if known is elements:
-                return f"e{number}[k]"
+                return f"i{number}"
             shift = int(elements[0]) - int(known[0])
             if not shift and np.array_equal(known, elements):
-                return f"e{number}[k]"
+                return f"i{number}"
             is_inside = int(known.min()) >= 0 and int(elements.min()) >= 0
             if shift and is_inside and np.array_equal(elements - known, np.full(len(known), shift)):
                 self.shifts.append(shift)
-                return f"e{number}[k] + h{len(self.shifts) - 1}"
+                return f"i{number} + h{len(self.shifts) - 1}"
         self.indices.append(elements)
-        return f"e{len(self.indices) - 1}[k]"
+        return f"i{len(self.indices) - 1}"
 
     def known(self, elements: np.ndarray) -> np.ndarray | None:
         """These elements, where they have been written before."""
@@ -144,10 +142,7 @@ def compiled_for(*straights: Straight) -> tuple[Callable[..., None], tuple[Any, 
     first = straights[0]
     indices = [_one_by_one([each.indices[i] for each in straights]) for i in range(len(first.indices))]
     vectors = [np.concatenate([each.vectors[i] for each in straights]) for i in range(len(first.vectors))]
-    in_order = frozenset(i for i, each in enumerate(indices) if not isinstance(each, np.ndarray))
-    lines = tuple(
-        OWN_ELEMENT.sub(lambda at: f"(e{at[1]} + k)" if int(at[1]) in in_order else at[0], line) for line in first.lines
-    )
+    elements = [f"i{i} = e{i}[k]" if isinstance(each, np.ndarray) else f"i{i} = e{i} + k" for i, each in enumerate(indices)]
     parameters = [
         *(f"x{place}" for place in first.arrays), "n", *(f"e{i}" for i in range(len(indices))),
         *(f"h{i}" for i in range(len(first.shifts))), *(f"w{i}" for i in range(len(vectors))),
@@ -156,8 +151,8 @@ def compiled_for(*straights: Straight) -> tuple[Callable[..., None], tuple[Any, 
     size = sum(each.mask.active for each in straights)
     numbers = size, *indices, *map(np.int64, first.shifts), *vectors, *first.scalars
     if not first.calls:
-        return _function(", ".join(parameters), lines), numbers
-    return WithCalls(first, lines, parameters), numbers
+        return _function(", ".join(parameters), (*elements, *first.lines)), numbers
+    return WithCalls(first, elements, parameters), numbers
 
 
 def _one_by_one(parts: Sequence[np.ndarray]) -> np.ndarray | np.int64:
@@ -174,15 +169,21 @@ def _one_by_one(parts: Sequence[np.ndarray]) -> np.ndarray | np.int64:
 class WithCalls:
     """Computes lines of which some call functions of NumPy's: some thousand threads, piece by piece, then the next ones."""
 
-    def __init__(self, straight: Straight, lines: Sequence[str], parameters: Sequence[str]) -> None:
+    def __init__(self, straight: Straight, elements: Sequence[str], parameters: Sequence[str]) -> None:
+        """`elements`: lines that name a thread's own elements, for the pieces that access them."""
         self.parameters, self.dtypes = parameters, straight.dtypes
         self.calls = [call for _, call in sorted(straight.calls.items())]
-        ends = [*sorted(straight.calls), len(lines)]
+        ends = [*sorted(straight.calls), len(straight.lines)]
         begins = [0, *(each + 1 for each in ends[:-1])]
-        pieces = [list(lines[a:b]) for a, b in zip(begins, ends, strict=True)]
-        made = [{line.split(" = ")[0] for line in piece if NAME.match(line)} for piece in pieces]
-        asked = [set(NAME.findall("\n".join(piece))) for piece in pieces]
-        of_calls = {name for call in self.calls for name in (call.result, *call.operands) if NAME.fullmatch(name)}
+        pieces = [straight.lines[a:b] for a, b in zip(begins, ends, strict=True)]
+        names = [_names(piece) for piece in pieces]
+        made = [stored & self.dtypes.keys() for stored, _ in names]
+        asked = [loaded & self.dtypes.keys() for _, loaded in names]
+        pieces = [
+            [line for line in elements if _names([line])[0] & loaded] + piece
+            for piece, (_, loaded) in zip(pieces, names, strict=True)
+        ]
+        of_calls = {name for call in self.calls for name in (call.result, *call.operands) if name in self.dtypes}
         #: what is kept by thread between pieces
         self.kept = sorted(
             of_calls.union(*(one & other for i, one in enumerate(made) for j, other in enumerate(asked) if j != i)),
@@ -216,6 +217,13 @@ class WithCalls:
         if code in rows:
             return rows[code][: end - begin]
         return named[code.removesuffix("[k]")][begin:end] if code.endswith("[k]") else named[code]
+
+
+def _names(lines: Sequence[str]) -> tuple[set[str], set[str]]:
+    """The names that these lines give to numbers, and those that they ask for."""
+    found = [each for each in ast.walk(ast.parse("\n".join(lines))) if isinstance(each, ast.Name)]
+    stored = {each.id for each in found if isinstance(each.ctx, ast.Store)}
+    return stored, {each.id for each in found if isinstance(each.ctx, ast.Load)}
 
 
 @lru_cache(maxsize=64)
