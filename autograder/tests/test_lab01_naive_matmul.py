@@ -200,3 +200,15 @@ def test_the_example_class_shows_what_the_demo_is_to_show(student: str, worker: 
     else:
         assert expected in result.error
         assert result.points == 0
+
+
+def test_who_reads_c_and_never_ends_is_not_told_of_a_sum_in_it(simulated: Worker) -> None:
+    code = (SOLUTIONS / "right" / "block_32_by_8.py").read_text(encoding="utf-8")
+    store = "    c[row, col] = total\n"
+    loop = "    while total == total:\n        total += 1\n"
+    endless = code.replace(store, f"    before = c[row, col]\n    c[row, col] = before\n{loop}")
+    assert endless != code
+    answer = submission_from_cells("endless.py", [("endless.py", endless)], is_notebook=False)
+    result = check_submission(LAB, answer, worker=simulated)
+    assert result.checks[0].outcome == "failed", report(result)
+    assert "accumulates_into_uninitialised_c" not in hints(result), report(result)
