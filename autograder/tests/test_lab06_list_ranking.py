@@ -75,6 +75,29 @@ def test_a_launch_that_is_too_small_gets_its_hint_also_where_the_gpu_ends_the_ru
     assert "CUDA error 700" in next(each.message for each in result.checks if each.name == "ranks_any_lists")
 
 
+def test_a_hint_on_what_the_host_asks_for_names_that_and_no_other_request(tmp_path: Path, simulated: Worker) -> None:
+    text = (SOLUTIONS / "right" / "every_8.py").read_text(encoding="utf-8")
+    path = tmp_path / "copied.py"
+    path.write_text(text.replace("    return links\n", "    return links.copy_to_host()\n"), encoding="utf-8")
+    result = check_submission(LAB, path, worker=simulated)
+    told = {hint.name: hint.witness for each in result.checks for hint in each.hints}
+    assert set(told) == {"copies_to_the_host", "copies_to_the_device"}, report(result)
+    assert told["copies_to_the_host"].endswith(": copy_to_host")
+    assert told["copies_to_the_device"].endswith(": a NumPy array as an argument")
+
+
+@pytest.mark.parametrize("seed", ["secret-one-4711", "another-seed-8x8"])
+def test_who_clears_nothing_is_told_so_whichever_stage_sees_it_first(
+    seed: str, tmp_path: Path, simulated: Worker
+) -> None:
+    """In a list of two nodes the only walk may end at once: then the last stage is the first to look at the other node."""
+    text = (SOLUTIONS / "right" / "every_8.py").read_text(encoding="utf-8")
+    path = tmp_path / "uncleared.py"
+    path.write_text(text.replace("        else:\n            sublist[i] = -1\n", ""), encoding="utf-8")
+    result = check_submission(LAB, path, worker=simulated, seed=seed)
+    assert failed_checks(result) == {"ranks_one_list"} and hints(result) == {"sublist_not_cleared"}, report(result)
+
+
 # ---- what right is ---------------------------------------------------------------------------------------------------
 
 

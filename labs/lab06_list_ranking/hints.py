@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from autograder.errors import Line
 from autograder.grading import Attempt, witness
 from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.failures import NothingCounted
@@ -201,11 +202,32 @@ class ListEvidence(Evidence):
         """The launch that adds up."""
         return next((each for each in self.simulated.launches if each.kernel == "add_up"), None)
 
-    @property
-    def uncleared(self) -> bool:
-        """Whether a walk looked at what nobody wrote, at some node that it came to."""
-        found = [each for each in self.found("uninitialised_read") if each.kernel == "walk_sublists"]
-        return any(not self.at_own_number(each, self.simulated.launches) for each in found)
+    @cached_property
+    def uncleared(self) -> str:
+        """The kernel that looked at what nobody wrote, at some node that a walk came to; empty where none did. In a list of
+        a node or two only the last stage may: walks of a longer one tell whether it is sublist that nobody wrote."""
+        longer, _ = self.tried(SOME) if self.found("uninitialised_read") else (self.simulated, None)
+        for run in (self.simulated, longer):
+            for each in run.hazards:
+                if each.kind == "uninitialised_read" and each.kernel == "walk_sublists":
+                    if not self.at_own_number(each, run.launches):
+                        return next(h.kernel for h in self.found("uninitialised_read"))
+        return ""
+
+    @cached_property
+    def walks_meet(self) -> bool:
+        """Whether two walks are at one node, in a list that is long enough for two: an experiment."""
+        if self.found("uninitialised_read") or self.found("out_of_bounds"):
+            return False
+        run, _ = self.tried(SOME)
+        request = spec.ranking_request(laid_out(np.random.default_rng(0).permutation(SOME))[0])
+
+        def arrays_at(line: Line | None) -> set[str]:
+            return {each.array for each in self.attempt.trace(replace(request, traced_line=line)).accesses}
+
+        races = [each for each in run.hazards if (each.kind, each.kernel) == ("race", "walk_sublists")]
+        # Two arrays in one place of memory are another matter: here both lines are at the same one.
+        return any(arrays_at(each.line) == arrays_at(each.other_line) == {each.array} for each in races)
 
     def races_in(self, kernels: Sequence[str]) -> tuple[Hazard, ...]:
         return tuple(each for each in self.found("race") if each.kernel in kernels)
@@ -231,10 +253,11 @@ class ListEvidence(Evidence):
 
     @property
     def one_splitter_short(self) -> bool:
-        """Whether an array is left just behind its end, as by the splitter of a rest that nobody counted."""
+        """Whether an array is left just behind its end, as by the splitter of a rest that nobody counted; where it has no
+        element at all, no array of the splitters may have one."""
         for each in self.found("out_of_bounds"):
             if each.index and len(each.index) == 1 and each.index == each.shape and each.occurrences == 1:
-                return True
+                return each.shape != (0,) or each.array == "splitters" or each.kernel != "walk_sublists"
         return False
 
     @property
@@ -476,6 +499,16 @@ def jumps_in_place(seen: ListEvidence) -> bool:
     return bool(seen.races_in(seen.between_walk_and_adding))
 
 
+@misconception("jumps_between_two_buffers", shows=witness.unset("global"))
+def finished_splitters_left_out(seen: ListEvidence) -> bool:
+    """A round writes nothing for splitters that nothing follows any more. The next round reads the other two arrays, and
+    there nobody has written what they had: in every round each splitter writes both of its numbers, also where they stay
+    as they are."""
+    finished = np.flatnonzero(seen.given["following"] < 0)
+    unset = seen.found("uninitialised_read")
+    return bool(unset) and all(e.index and e.index[0] in finished for e in unset) and not seen.found("race")
+
+
 @misconception("jumps_between_two_buffers", shows=witness.FAULT)
 def rounds_without_end(seen: ListEvidence) -> bool:
     """Rounds are launched without end, and {seen.needed} are enough for {seen.m} splitters. Something in the loop has
@@ -572,13 +605,13 @@ def wrong_sublist(seen: ListEvidence) -> bool:
     return bool(from_some) and not np.array_equal(found, splitter_rank)
 
 
-@misconception("ranks_nodes_before_the_first_splitter", shows=witness.BELOW_ZERO | witness.outside())
+@misconception("ranks_nodes_before_the_first_splitter", shows=witness.BELOW_ZERO)
 def no_sublist_taken_for_one(seen: ListEvidence) -> bool:
     """Some nodes are in no sublist, since no walk came by, and -1 is used as if it were one (as an index it means the
     last element). These nodes lie ahead of the first splitter of their list, as heads do that are no splitters. Let
     each go on foot: count the links up to the first node that has a sublist, which is a splitter, and add them to its
     rank. In a list without a splitter, count the links up to the tail."""
-    return bool(seen.found("negative_index") or seen.found("out_of_bounds"))
+    return bool(seen.found("negative_index"))
 
 
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.LEFT_OUT | witness.RESULT)
@@ -653,9 +686,9 @@ def array_of_splitters_too_long(seen: ListEvidence) -> bool:
 
 @misconception("ranks_one_list", shows=witness.unset())
 def sublist_not_cleared(seen: ListEvidence) -> bool:
-    """Walks look at sublist of nodes that nobody wrote: memory that is lent still holds what was there before. Set all
-    of sublist to -1 first, in a launch of its own, and then mark the splitters."""
-    return seen.uncleared and not seen.too_long and bool(seen.run.written["rank"].any())
+    """In `{seen.uncleared}` sublist is read of nodes for which nobody wrote it: memory that is lent still holds what was
+    there before. Set all of sublist to -1 first, in a launch of its own, and then mark the splitters."""
+    return bool(seen.uncleared) and not seen.too_long and bool(seen.run.written["rank"].any())
 
 
 @misconception("ranks_one_list", shows=witness.race("global"))
@@ -665,6 +698,14 @@ def clears_and_marks_at_once(seen: ListEvidence) -> bool:
     the thread that clears a node decide whether it is a splitter."""
     found = seen.races_in(seen.before_the_walk)
     return any(each.line != each.other_line and each.access == "store" and each.other_writes for each in found)
+
+
+@misconception("ranks_one_list", shows=witness.race("global") | witness.RESULT)
+def walks_meet(seen: ListEvidence) -> bool:
+    """Two walks come to the same node. Each of them ends at the first node that has a number in sublist: so when they
+    begin some splitter has none there, or one node is a splitter twice. Clear sublist first, and mark the splitters in a
+    later launch: what is written last stays."""
+    return seen.walks_meet
 
 
 @misconception("ranks_one_list", shows=witness.FAULT | witness.outside())
@@ -778,34 +819,34 @@ def few_lanes_walk(seen: ListEvidence) -> bool:
     return few and seen.idlest_block >= WARP and seen.idlest.counters.threads >= seen.n
 
 
-@misconception("stays_on_the_device", shows=witness.HOST)
+@misconception("stays_on_the_device", shows=witness.asked_of_the_host("copy_to_host"))
 def copies_to_the_host(seen: ListEvidence) -> bool:
     """An array is copied back to the host in the middle of the work. The GPU waits for that copy, and the copy takes
     longer than a round. How many rounds are enough is known beforehand."""
     return seen.asked_for("copy_to_host")
 
 
-@misconception("stays_on_the_device", shows=witness.HOST)
+@misconception("stays_on_the_device", shows=witness.asked_of_the_host("an element"))
 def reads_an_element(seen: ListEvidence) -> bool:
     """The host looks at single elements of a device array. For each it waits until the GPU is done with everything
     before, and the GPU then waits for the host. All that the host has to know follows from the sizes of arrays."""
     return seen.asked_for("an element") and not seen.asked_for("copy_to_host")
 
 
-@misconception("stays_on_the_device", shows=witness.HOST)
+@misconception("stays_on_the_device", shows=witness.asked_of_the_host("device_array", "device_array_like"))
 def makes_arrays(seen: ListEvidence) -> bool:
     """New arrays are made on the device, in every call anew. Setting memory aside takes its time, and so whoever calls
     lends some, once for all calls: take the rows of scratch."""
     return seen.asked_for("device_array", "device_array_like")
 
 
-@misconception("stays_on_the_device", shows=witness.HOST)
+@misconception("stays_on_the_device", shows=witness.asked_of_the_host(*spec.STORES))
 def copies_to_the_device(seen: ListEvidence) -> bool:
     """Values are sent from the host that a kernel could write by itself, without a copy."""
-    return seen.asked_for("to_device", "copy_to_device", "an assignment", "a NumPy array as an argument")
+    return seen.asked_for(*spec.STORES)
 
 
-@misconception("stays_on_the_device", shows=witness.HOST)
+@misconception("stays_on_the_device", shows=witness.asked_of_the_host("synchronize"))
 def waits_for_the_device(seen: ListEvidence) -> bool:
     """The host waits until the GPU is done, before it goes on. Launches of one stream follow each other anyway: a round
     begins when the one before has ended, and the host can be several launches ahead."""
