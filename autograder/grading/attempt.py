@@ -14,7 +14,7 @@ import numpy as np
 
 from autograder.errors import BrokenDefinition, GraderFault, KitError, NotCarriedOut, NotCounted
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
-from autograder.grading.failures import CheckFailed, NothingCounted, Unverified
+from autograder.grading.failures import CheckFailed, NothingCounted, Unverified, WorkLeftOut
 from autograder.grading.kept import KEPT
 from autograder.grading.reproduction import reproduction
 from autograder.grading.speed_verdict import verdict_of
@@ -574,7 +574,7 @@ class Attempt:
         for name, share in covered.items():
             if at_most[name] < 1 or share < LEAST_COVERED:
                 most = f"At most {np.floor(1000 * at_most[name]) / 10:g}%"  # rounded down: never of all
-                raise CheckFailed(
+                raise WorkLeftOut(
                     f"{most if at_most[name] < 1 else f'Only {share:.0%}'} of `{name}` is computed at this size: speed "
                     "counts where all the work is done."
                 )

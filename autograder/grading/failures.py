@@ -38,6 +38,10 @@ class CheckFailed(Exception):
         self.launch = launch
 
 
+class WorkLeftOut(CheckFailed):
+    """What fails a check of speed where the sampled blocks cannot have been all the work."""
+
+
 class Unverified(GraderFault):
     """A check asks what a run counted, or how long it took, and the results of that run were not verified: the spec's
     mistake, and no submission's."""

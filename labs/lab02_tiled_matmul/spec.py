@@ -320,19 +320,34 @@ def faster_than_one_thread_an_element(attempt: Attempt) -> str:
 # ---- bonus: several outputs a thread ---------------------------------------------------------------------------------
 
 
+def float32s_loaded(attempt: Attempt, request: RunRequest, run: Run) -> float:
+    """Loads from shared memory, each of them as often as a float32 fits into its element: who packs two numbers into one
+    loads half as often, and uses each of the numbers once all the same. One block shows which arrays a line looks at."""
+    loads = 0.0
+    for each in run.lines:
+        if each.counters.shared_load_requests:
+            shown = attempt.trace(replace(request, traced_line=each.line, sample_blocks=1)).accesses
+            sizes = [access.itemsize for access in shown if (access.kind, access.space) == ("load", "shared")]
+            loads += each.counters.shared_load_requests * max(1.0, sum(sizes) / (4 * max(1, len(sizes))))
+    return loads
+
+
 @check(points=4, after=("faster_than_one_thread_an_element",), bonus=True)
 def uses_shared_numbers_more_than_once(attempt: Attempt) -> str:
     """Bonus: a thread keeps several sums, and uses what it reads from shared memory for several of them."""
     m, k, n = COUNTED_IN_LARGE_TILES
-    run = attempt.counted(product(attempt, m, attempt.drawn(*k), n))
+    request = product(attempt, m, attempt.drawn(*k), n)
+    run = attempt.counted(request)
     counters = run.counters
-    fetched = counters.shared_load_requests + counters.shared_atomic_requests + counters.shuffles  # each for one use
-    loads = 32 * fetched / multiply_adds(run)
+    fetched = counters.shared_atomic_requests + counters.shuffles  # each for one use
+    loaded = float32s_loaded(attempt, request, run)
+    loads = 32 * (fetched + loaded) / multiply_adds(run)
     # What is fetched from global memory for each use, and not once for a tile, is no better than from shared memory.
     loads += max(0.0, 32 * asking(counters) / multiply_adds(run) - LOADS_FOR_TILES)
     attempt.record(shared_loads_per_multiply_add=loads, limit=BONUS_SHARED_LOADS)
     attempt.award((LOADS_WITHOUT_BONUS - loads) / (LOADS_WITHOUT_BONUS - LOADS_OF_FULL_BONUS))
-    line = f"{loads:.3g} shared loads for each multiply-add; at most {BONUS_SHARED_LOADS:g} asked for"
+    wide = ", counting one of an element of 8 bytes as two" if loaded > counters.shared_load_requests else ""
+    line = f"{loads:.3g} shared loads for each multiply-add{wide}; at most {BONUS_SHARED_LOADS:g} asked for"
     if loads > BONUS_SHARED_LOADS:
         raise CheckFailed(f"{line}.", earned=0)
     return f"{line}, and {LOADS_OF_FULL_BONUS:g} for all points."

@@ -7,6 +7,7 @@ in the order in which mending them pays on lesson 8's ladder.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +16,7 @@ import numpy as np
 
 from autograder.grading import Attempt, witness
 from autograder.grading.evidence import ProductEvidence, recogniser
+from autograder.grading.failures import WorkLeftOut
 from autograder.grading.products import product
 from autograder.records.counters import SIGNS, Counters, LineProfile
 from autograder.records.runs import Launch, RunRequest
@@ -26,12 +28,18 @@ SHOWN_WORK = 10_000_000  # for a look at a launch: a second
 SQUARES = (2, 4, 8, 16)  # sides of a thread's square of sums
 SQUARE_OF_SEVERAL_TILES = 256  # as many rows as the product that failed has
 LESS_THAN_A_TILE = (5, 19, 7)  # m, k, n
+WHOLE_TILES = (256, 32, 128)
+SMALL = (64, 64, 64)
 INSTRUCTIONS = "spends_its_instructions_on_multiplying"
 IN_A_BLOCK = ("keeps_operands_in_registers", "meets_few_bank_conflicts", INSTRUCTIONS)
 WORK = ("asks_global_memory_seldom", *IN_A_BLOCK)
 OF_NO_INSTRUCTIONS = ("bank_conflicts", "too_few_blocks_for_the_gpu", "scattered_loads")  # causes that take only time
 SPEED = ("as_fast_as_it_gets", "as_fast_with_edges")
 Matrix = np.ndarray
+
+
+def threads_of(launch: Launch) -> int:
+    return int(np.prod(launch.grid) * np.prod(launch.block))
 
 
 class FastEvidence(ProductEvidence):
@@ -72,7 +80,36 @@ class FastEvidence(ProductEvidence):
         if self.simulated.fault is not None:
             return float("inf")  # stopped before all was stored: nobody knows, and nothing is concluded from few
         left = launch.counters.global_store_useful_bytes / BYTES + 32 * launch.counters.global_atomic_requests
-        return float(left / np.prod(launch.grid) / np.prod(launch.block))
+        if not left:
+            return float("inf")  # of the blocks that were looked at none has an element
+        return max(float(left / threads_of(launch)), self.stores_of_a_lane)
+
+    @cached_property
+    def stores_of_a_lane(self) -> float:
+        """At least as many elements as a thread stores that has some, by the same kernel in a small product: an experiment.
+
+        Of how many threads have none an average tells nothing, and what single lanes are seen to store does.
+        """
+        small = self.elsewhere(*SMALL)
+        if self.multiplying is None or small.multiplying is None or small.multiplying.kernel != self.multiplying.kernel:
+            return 0
+        stored: Counter[tuple[object, ...]] = Counter()
+        for each in small.accesses("store"):
+            for lane in np.flatnonzero(each.addresses >= 0).tolist():
+                stored[each.block, each.warp, lane] += 1
+        on_average = small.multiplying.counters.global_store_useful_bytes / BYTES / threads_of(small.multiplying)
+        return max(on_average, *stored.values(), 0)
+
+    @cached_property
+    def is_mostly_idle(self) -> bool:
+        """Whether so few elements are stored that a quarter of the threads would do, each with as many as one has."""
+        launch = self.multiplying
+        if launch is None or launch is not self.simulated.launches[0] or self.simulated.fault is not None:
+            return False
+        if launch.counters.is_sampled:
+            return self.elsewhere(*WHOLE_TILES).is_mostly_idle
+        left = launch.counters.global_store_useful_bytes / BYTES
+        return bool(0 < left <= threads_of(launch) * self.stores_of_a_lane / 4)
 
     @property
     def launch_count(self) -> int:
@@ -137,6 +174,15 @@ class FastEvidence(ProductEvidence):
         return 0 if self.corner is None else self.corner[1]
 
     @property
+    def is_covered_once(self) -> bool:
+        """Whether the corner that was written was written once, and not by few of many threads."""
+        launch = self.multiplying
+        if launch is None or self.simulated.counted is None:
+            return False
+        once = self.simulated.counted.global_store_useful_bytes == BYTES * self.wrote_rows * self.wrote_columns
+        return once and threads_of(launch) * self.stores_of_a_lane < 2 * self.wrote_rows * self.wrote_columns
+
+    @property
     def is_right_where_written(self) -> bool:
         """Whether only elements that nobody wrote are wrong."""
         wrong = self.attempt.wrong
@@ -149,9 +195,23 @@ class FastEvidence(ProductEvidence):
         writes = 32 * (counters.global_store_requests + counters.global_atomic_requests)
         return self.threads >= max(4 * self.m * self.n, 1 << 16) and 4 * writes <= self.threads
 
+    @property
+    def is_wrong_at_speed(self) -> bool:
+        """Whether a check of speed failed over something else: by what was left out, or wrong, or in no order."""
+        failure = self.attempt.failure
+        other = isinstance(failure, WorkLeftOut) or failure is not None and bool(failure.hazards)
+        return self.attempt.check in SPEED and (other or self.attempt.wrong is not None)
+
+    @property
+    def has_too_many_blocks(self) -> bool:
+        return self.counts_threads_for_blocks or self.attempt.wrong is None and self.is_mostly_idle
+
     @cached_property
     def cause(self) -> str:
-        """What to mend first: the first of `CAUSES` that this run shows."""
+        """What to mend first: the first of `CAUSES` that this run shows. Where most threads have nothing to do, that is it,
+        and how the others do their work is not to be told from averages."""
+        if self.has_too_many_blocks or self.is_wrong_at_speed:
+            return ""
         of_no_instructions = OF_NO_INSTRUCTIONS if self.attempt.check == INSTRUCTIONS else ()
         return next((name for name, shows in CAUSES.items() if name not in of_no_instructions and shows(self)), "")
 
@@ -159,6 +219,8 @@ class FastEvidence(ProductEvidence):
     def is_slow_at_the_edges_only(self) -> bool:
         """Whether odd sizes go to a kernel with far fewer sums a thread than whole tiles: an experiment."""
         launches = self.attempt.trace(one_block_of(product(self.attempt, self.request.function, 2048, 32, 2048))).launches
+        if self.multiplying is None or self.multiplying.kernel in {each.kernel for each in launches}:
+            return False
         threads = sum(int(np.prod(each.grid) * np.prod(each.block)) for each in launches)  # each may compute a part of C
         return threads > 0 and self.sums_a_thread <= 2048 * 2048 / threads / 4
 
@@ -194,12 +256,12 @@ def endless_loop(seen: FastEvidence) -> bool:
     return seen.runs_on and not seen.counts_threads_for_blocks
 
 
-@misconception("right_on_whole_tiles", *SPEED, shows=witness.LAUNCH)
+@misconception("right_on_whole_tiles", *WORK, *SPEED, shows=witness.LAUNCH)
 def grid_counts_threads(seen: FastEvidence) -> bool:
     """The launch has {seen.grid[0]} x {seen.grid[1]} blocks of {seen.block[0]} threads for {seen.n} columns x
-    {seen.m} rows: nearly all of them have nothing to compute. A grid counts blocks: divide each size by the rows, or
-    the columns, that a block computes, and round up."""
-    return seen.counts_threads_for_blocks
+    {seen.m} rows: most of them have nothing to compute. A grid counts blocks: divide each size by the rows, or the
+    columns, that a block computes, and round up."""
+    return seen.has_too_many_blocks
 
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
@@ -220,7 +282,8 @@ def swapped_grid_axes(seen: FastEvidence) -> bool:
 def too_few_blocks(seen: FastEvidence) -> bool:
     """The blocks reach over {seen.wrote_rows} x {seen.wrote_columns} elements of C, and it has {seen.m} x {seen.n}.
     Does the host divide by the rows and columns that a block of the kernel computes?"""
-    return seen.wrote_rows > 0 and seen.is_right_where_written and not seen.elsewhere(128, 16, 128).is_right
+    reached = seen.wrote_rows > 0 and seen.is_right_where_written and seen.is_covered_once
+    return reached and not seen.elsewhere(128, 16, 128).is_right
 
 
 @misconception("right_at_any_size", shows=witness.LEFT_OUT)
