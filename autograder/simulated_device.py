@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,7 +27,7 @@ from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT
 from autograder.simgpu.host.launch_record import LaunchRecord, estimate_launch, merged_hazards, merged_lines
 from autograder.simgpu.machine.launch_state import silent
 from autograder.simgpu.primitives import compile_all
-from autograder.simgpu.values.arrays import DeviceArray, contents
+from autograder.simgpu.values.arrays import DeviceArray, buffer_of, contents
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class SimulatedDevice:
         if self._is_cut_short(carried_out, plan):
             fault = _too_much_to_predict(session)
         arrays_by_name = {name: handle for name, handle in handles.items() if isinstance(handle, DeviceArray)}
-        launches = tuple(self._launch_of(record) for record in session.records)
+        launches = tuple(self._launch_of(record, arrays_by_name) for record in session.records)
         estimates = [launch.estimated_ns for launch in launches if launch.estimated_ns is not None]
         if isinstance(returned, DeviceArray):
             returned = returned.copy_to_host()
@@ -279,7 +279,7 @@ class SimulatedDevice:
             estimated_ns=in_a_row(estimates, SPECIFICATIONS[self.model]) if estimates else None,
         )
 
-    def _launch_of(self, record: LaunchRecord) -> Launch:
+    def _launch_of(self, record: LaunchRecord, arrays: Mapping[str, DeviceArray]) -> Launch:
         estimate = None if record.fault is not None else estimate_launch(record, self.model)
         return Launch(
             record.kernel,
@@ -290,6 +290,7 @@ class SimulatedDevice:
             record.compiled,
             estimated_ns=None if estimate is None else estimate.ns,
             array_bytes=record.array_bytes,
+            arrays=tuple(name for name, each in arrays.items() if id(buffer_of(each).owner) in record.allocations),
             lines=tuple(each.line for each in record.lines),
             estimate=estimate,
         )

@@ -108,6 +108,7 @@ class Launch:
     estimated_ns: float | None = None
     measured_ns: float | None = None
     array_bytes: int | None = None  # all arrays that it was given, together
+    arrays: tuple[str, ...] = ()  # which of the request's arrays it was given, whole or in part
     lines: tuple[Line, ...] = ()  # the source lines of which something was counted
     estimate: Any = None  # the `autograder.perfmodel.Estimate` behind `estimated_ns`
 

@@ -430,7 +430,7 @@ def low_precision(seen: TransposeEvidence) -> bool:
     return seen.gave(lambda a: a.T.astype(np.float16).astype(np.float32))
 
 
-@misconception("right_on_whole_tiles", shows=witness.LAUNCH & (witness.LEFT_OUT | witness.unset("shared")))
+@misconception("right_on_whole_tiles", shows=witness.LAUNCH & (witness.LEFT_OUT | witness.unset("shared", in_launch=True)))
 def block_is_not_the_tile(seen: TransposeEvidence) -> bool:
     """Some elements of each tile are left out: {seen.block[0]} x {seen.block[1]} threads that move one element each do
     not cover the tile. Make the block as large as the tile, or let each thread move several."""
@@ -573,7 +573,8 @@ def one_thread_a_block(seen: TransposeEvidence) -> bool:
 def tile_too_small(seen: TransposeEvidence) -> bool:
     """Blocks of {seen.block[0]} x {seen.block[1]} threads are small: rows of 4 elements use half a sector, and the
     start of a block costs as much for 64 elements as for 1,024. Take tiles of 32."""
-    return seen.shared_bytes > 0 and 2 < seen.block[0] * seen.block[1] <= 64
+    shares = seen.simulated_launch is not None and seen.simulated_launch.shared_bytes > 0
+    return shares and 2 < seen.block[0] * seen.block[1] <= 64
 
 
 @misconception(*WHOLE_SECTORS, shows=witness.lanes("load") | witness.lanes("store"))

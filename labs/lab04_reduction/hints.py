@@ -31,6 +31,8 @@ SCRATCH = 131_072  # elements, as in spec.py
 class SumsEvidence(observed.Evidence):
     """What the last run showed of a sum: of one launch of the kernel, or of the whole."""
 
+    looks_at = "values"
+
     def __init__(self, attempt: Attempt) -> None:
         super().__init__(attempt)
         self.n = int(self.request.arguments["values"].size)

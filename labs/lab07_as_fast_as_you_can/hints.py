@@ -244,7 +244,7 @@ def outside_the_tile(seen: FastEvidence) -> bool:
     return any(each.space == "shared" for each in seen.found("out_of_bounds"))
 
 
-@misconception("right_on_whole_tiles", shows=witness.unset("shared"))
+@misconception("right_on_whole_tiles", shows=witness.unset("shared", in_launch=True))
 def tile_not_filled(seen: FastEvidence) -> bool:
     """Places of a tile are read that no thread has filled. {seen.block[0]} x {seen.block[1]} threads: does each of
     them fill as many places as the tile has for each thread, and is the block as large as the kernel counts on?"""
