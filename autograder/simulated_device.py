@@ -121,7 +121,8 @@ class SimulatedDevice:
     ) -> CarriedOut:
         """Calls the function in a session of its own, with the blocks of a plan beside those that are sampled."""
         follower = Follower(request.sample_blocks, request.sample_seed, plan, follows_reads=request.follows_reads)
-        session = Session(
+        session = _Session(
+            leaves_out=request.leaves_out,
             chooser=follower,
             checks_order=checks_order,
             work_limit=request.work_limit or DEFAULT_WORK_LIMIT,
@@ -294,6 +295,22 @@ class SimulatedDevice:
             lines=tuple(each.line for each in record.lines),
             estimate=estimate,
         )
+
+
+class _Session(Session):
+    """A session in which one launch of a kernel may be asked for and left out: (its name, which one, from 0)."""
+
+    def __init__(self, *, leaves_out: tuple[str, int] | None, **how: Any) -> None:
+        super().__init__(**how)
+        self.leaves_out = leaves_out
+        self.asked_for = 0  # launches of that kernel
+
+    def launch(self, kernel: Any, grid: Any, block: Any, *arguments: Any, **how: Any) -> LaunchRecord:
+        if self.leaves_out is not None and kernel.name == self.leaves_out[0]:
+            self.asked_for += 1
+            if self.asked_for - 1 == self.leaves_out[1]:
+                return LaunchRecord(kernel.name, grid, block, 0, Counters(), Counters(), (), (), 0)
+        return super().launch(kernel, grid, block, *arguments, **how)
 
 
 def _slowest_kernel(run: Run) -> dict[str, str]:

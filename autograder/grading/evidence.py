@@ -22,6 +22,7 @@ from autograder.grading.products import product
 from autograder.grading.spec import HintJudge, hint
 from autograder.grading.witness import LaneStep, Witness
 from autograder.records.accesses import Access, AccessKind
+from autograder.records.counters import Counters
 from autograder.records.hazards import Hazard
 from autograder.records.results import Hint
 from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
@@ -71,6 +72,15 @@ class Evidence:
             return not results.isdisjoint(launch.arrays), len(launch.arrays), threads_of(launch)
 
         return max(run.launches, key=nearness, default=None)
+
+    @cached_property
+    def at_work(self) -> tuple[Launch, ...]:
+        """The launches that asked global memory for something, as the simulated GPU counts them."""
+
+        def asked(each: Counters) -> int:
+            return each.global_load_requests + each.global_store_requests + each.global_atomic_requests
+
+        return tuple(each for each in self.simulated.launches if each.counted is not None and asked(each.counted))
 
     @property
     def grid(self) -> tuple[int, int, int]:

@@ -169,6 +169,11 @@ class FallEvidence(Evidence):
         self.launches = [each.kernel for each in self.run.launches]
 
     @property
+    def only_steps(self) -> bool:
+        """Whether no other kernel does anything."""
+        return {each.kernel for each in self.at_work} == {"fall_kernel"}
+
+    @property
     def step(self) -> Launch | None:
         """The first launch that takes a step."""
         return next((each for each in self.run.launches if each.kernel == "fall_kernel"), None)
@@ -795,15 +800,14 @@ def reshaped_not_transposed(seen: FallEvidence) -> bool:
 def layout_changed_by_the_host(seen: FallEvidence) -> bool:
     """The layout is changed by an assignment such as scratch[:] = points.T, or by copies through the host. A kernel
     does it on the device: your transpose of part 1 does just that."""
-    helped = "fall_kernel" in seen.launches and set(seen.launches) == {"fall_kernel"}
-    return seen.attempt.wrong is None and (seen.copies or helped) and not seen.found("uninitialised_read")
+    return seen.attempt.wrong is None and (seen.copies or seen.only_steps) and not seen.found("uninitialised_read")
 
 
 @slip("moves_only_what_a_step_needs", shows=witness.lanes("load"))
 def structures_kept(seen: FallEvidence) -> bool:
     """The steps work on the structures themselves. Heights lie eight numbers apart there, so that every height brings
     a whole sector along, of which an eighth is used. Put each field's numbers side by side before the first step."""
-    return set(seen.launches) == {"fall_kernel"}
+    return seen.only_steps
 
 
 @slip("moves_only_what_a_step_needs", shows=witness.LAUNCHES)

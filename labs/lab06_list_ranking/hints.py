@@ -39,7 +39,7 @@ class ListEvidence(Evidence):
         super().__init__(attempt)
         self.given: dict[str, Array] = {k: v for k, v in self.request.arguments.items() if isinstance(v, np.ndarray)}
         self.outputs = self.run.outputs
-        self.launches = self.simulated.launches
+        self.launches = self.at_work
         if self.request.function == "walk_sublists":
             names = ("sublist", "steps", "following", "links")
             found = KEPT.of(walked, self.given["successor"], self.given["splitters"])

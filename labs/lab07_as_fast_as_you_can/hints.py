@@ -76,7 +76,7 @@ class FastEvidence(ProductEvidence):
 
     @property
     def launch_count(self) -> int:
-        return len(self.simulated.launches)
+        return len(self.at_work)
 
     @cached_property
     def launches_grow_with_depth(self) -> bool:
@@ -86,7 +86,7 @@ class FastEvidence(ProductEvidence):
 
     @property
     def blocks(self) -> int:
-        return max((int(np.prod(each.grid)) for each in self.simulated.launches), default=0)
+        return int(np.prod(self.multiplying.grid)) if self.multiplying is not None else 0
 
     @cached_property
     def weights(self) -> Matrix | None:
