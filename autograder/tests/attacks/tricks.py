@@ -14,13 +14,12 @@ A hostile file's first line says which checks fail, and words that its author mu
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+
+import pytest
 
 from autograder.language.source import Submission, submission_from_cells
 
@@ -36,7 +35,6 @@ HOSTILE_FIRST = re.compile(
     r"# attack: (?P<what>[^;]+); of: (?P<of>[\w/]+); fails: (?P<fails>[\w, ]+)(?:; says: (?P<says>.+))?"
 )
 INSTEAD = re.compile(r"# instead of: (.+); there is: (.+)")
-EVERY = "EVERY_ATTACK"  # in the environment: all of them are run, in place of one of so many
 SHARE = 4
 
 
@@ -74,14 +72,9 @@ class Hostile:
         return submission_from_cells("lab.py", [("lab.py", self.text)], is_notebook=False)
 
 
-File = TypeVar("File", Trick, Hostile)
-
-
-def shared_out(files: Sequence[File]) -> list[File]:
-    """A share of them, by their names; all of them where EVERY_ATTACK is set."""
-    return [
-        each for each in files if os.environ.get(EVERY) or hashlib.sha256(each.name.encode()).digest()[0] % SHARE == 0
-    ]
+def marks_of(file: Trick | Hostile) -> list[pytest.MarkDecorator]:
+    """By their names one of four is tried by `make test`, and the others by `make test-all`."""
+    return [] if hashlib.sha256(file.name.encode()).digest()[0] % SHARE == 0 else [pytest.mark.rest]
 
 
 @cache
