@@ -5,6 +5,8 @@ The rule goes by the verdicts that are kept of them (solutions/LAB/calibration/s
 - Graded whole are answers by which each check is failed twice and passed twice, each bonus earned twice and missed twice,
   and each kind of flag raised twice: or as often as there are answers for it, where there are fewer.
 - Of the others, those by which each hint is given twice are judged by the checks that they fail, and by no others.
+- Of answers that show the same, those are taken first whose launches are predicted to take the least time, or were not timed:
+  to simulate them takes less time, too.
 - Always graded whole: an answer of which no verdict is kept, or one that was given to another text, and a right answer that
   a page of the course names.
 
@@ -45,7 +47,7 @@ class Part:
 def part_of(kept: Mapping[str, Any], texts: Mapping[str, str], named: Collection[str] = ()) -> Part:
     """The part of the answers in `texts`, by name, of which the file `kept` has verdicts; those `named` are in it whole."""
     stale = {name for name, text in texts.items() if kept.get("texts", {}).get(name) != fingerprint(text)}
-    verdicts = {name: each for name, each in kept.get("verdicts", {}).items() if name in texts and name not in stale}
+    verdicts = {name: kept["verdicts"][name] for name in _quickest_first(kept) if name in texts and name not in stale}
     first = [name for name in verdicts if name in named]
     whole = covering(_decisions(verdicts), first)
     hints = {name: [("hint", hint) for hint in each["hints"]] for name, each in verdicts.items()}
@@ -70,6 +72,13 @@ def covering(shows: Mapping[str, Iterable[Shown]], first: Collection[str] = (), 
                 chosen.append(name)
                 seen.update(shown)
     return chosen
+
+
+def _quickest_first(kept: Mapping[str, Any]) -> list[str]:
+    """The names of the answers that have a verdict, by how many times the baseline's time they are predicted to take."""
+    names = kept.get("verdicts", {})
+    times = {name: sum(1 / of[name]["ratio"] for of in kept.get("ratios", {}).values() if name in of) for name in names}
+    return sorted(names, key=times.__getitem__)
 
 
 def _decisions(verdicts: Mapping[str, Any]) -> dict[str, list[tuple[str, ...]]]:

@@ -19,9 +19,10 @@ def verdict(*failed: str, hint: str = "", bonus: str = "", flag: str = "") -> di
 
 VERDICTS = {
     "right/a": verdict(), "right/b": verdict(bonus="more"), "right/c": verdict(), "right/d": verdict(),
-    "wrong/a": verdict("first", hint="one"), "wrong/b": verdict("first", hint="one"), "wrong/c": verdict("first", hint="one"),
-    "wrong/d": verdict("first", hint="two"), "wrong/e": verdict("first", "second"),
-    "wrong/f": verdict("second", flag="second: close: 1.2 times"), "wrong/g": verdict("second", flag="second: close: 1.3 times"),
+    "wrong/a": verdict("first", hint="one"), "wrong/b": verdict("first", hint="one"),
+    "wrong/c": verdict("first", hint="one"), "wrong/d": verdict("first", hint="two"),
+    "wrong/e": verdict("first", "second"), "wrong/f": verdict("second", flag="second: close: 1.2 times"),
+    "wrong/g": verdict("second", flag="second: close: 1.3 times"),
     "wrong/h": verdict("second", flag="second: close: 1.4 times"), "wrong/i": verdict("first"),
 }  # fmt: skip
 TEXTS = {name: f"the text of {name}\n" for name in VERDICTS}

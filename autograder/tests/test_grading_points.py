@@ -2,7 +2,7 @@
 
 A trick's first line names the checks that must give it nothing, or no more than they give to the answer that it is made of.
 Seeds are secret here: what stands in a table of the public seed's values is another matter, see labs/README.md.
-`make test` runs one of four, `make test-all` all of them.
+`make test` tries one of each kind on each lab, `make test-all` all of them.
 """
 
 from __future__ import annotations

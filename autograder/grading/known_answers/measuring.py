@@ -163,8 +163,8 @@ def is_missing(answer: KnownAnswer, known: dict[str, Any], counted: dict[str, An
     name, texts = answer.name, known.get("texts", {})
     if answer.is_graded and name not in known.get("verdicts", {}):
         return True
-    if answer.fingerprint and (name in texts or known.get("source") == "simulated"):
-        if texts.get(name) != answer.fingerprint:
+    if answer.is_graded and (name in texts or known.get("source") == "simulated"):
+        if texts.get(name, "") != answer.fingerprint:
             return True
     for check, of in counted.items():
         taken = any(name in known.get(kind, {}).get(check, {}) for kind in ("ratios", "not timed"))
