@@ -5,8 +5,8 @@ The rule goes by the verdicts that are kept of them (solutions/LAB/calibration/s
 - Graded whole are answers by which each check is failed twice and passed twice, each bonus earned twice and missed twice,
   and each kind of flag raised twice: or as often as there are answers for it, where there are fewer.
 - Of the others, those by which each hint is given twice are judged by the checks that they fail, and by no others.
-- Of answers that show the same, those are taken first whose launches are predicted to take the least time, or were not timed:
-  to simulate them takes less time, too.
+- Of answers that show the same, those are taken first that were not timed, or are predicted to take the least time: to
+  simulate them takes less, too.
 - Always graded whole: an answer of which no verdict is kept, or one that was given to another text, and a right answer that
   a page of the course names.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -120,11 +121,18 @@ def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monk
     assert second["texts"] == {"wrong/missing_guard": fingerprint(wrong.read_text(encoding="utf-8"))}
 
 
-@pytest.mark.parametrize("name", lab_names())
-def test_hints_and_pictures_bear_a_gpu_that_gives_back_nothing_but_a_fault(name: str) -> None:
-    """What such a run lacks is no bug of a hint's, and no misconception of an answer that is right."""
+@pytest.fixture(scope="module")
+def gpu_that_ends_every_run() -> Iterator[Worker]:
     with Worker("autograder.tests.grading_fakes:GpuThatEndsEveryRun") as worker:
-        result = check_submission(load_lab(name), solution_of(load_lab(name)) / "lab.ipynb", worker=worker)
+        yield worker
+
+
+@pytest.mark.parametrize("name", lab_names())
+def test_hints_and_pictures_bear_a_gpu_that_gives_back_nothing_but_a_fault(
+    name: str, gpu_that_ends_every_run: Worker
+) -> None:
+    """What such a run lacks is no bug of a hint's, and no misconception of an answer that is right."""
+    result = check_submission(load_lab(name), solution_of(load_lab(name)) / "lab.ipynb", worker=gpu_that_ends_every_run)
     failed = [each for each in result.checks if each.outcome == "failed"]
     assert failed and all("CUDA error 700" in each.message for each in failed)
     assert not result.flags and not [each.name for check in failed for each in check.hints]
