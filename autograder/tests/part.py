@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TIMES = 2  # once would do, were not one answer in reach of one mistake
 PAGES = ("*.md", "labs/*.md", "labs/*/lab.ipynb", "notebooks/*.md", "notebooks/*.ipynb", "slides/*.md", "autograder/*.md")
 
-Shown = TypeVar("Shown", bound=Hashable)
+Name = TypeVar("Name", bound=Hashable)
 Value = TypeVar("Value")
 
 
@@ -55,7 +55,9 @@ def part_of(kept: Mapping[str, Any], texts: Mapping[str, str], named: Collection
     return Part(frozenset([*whole, *stale]), frozenset(given) - frozenset(whole))
 
 
-def covering(shows: Mapping[str, Iterable[Shown]], first: Collection[str] = (), times: int = TIMES) -> list[str]:
+def covering(
+    shows: Mapping[Name, Iterable[Hashable]], first: Collection[Name] = (), times: int = TIMES
+) -> list[Name]:
     """Names by which all is shown so many times that any name shows: those `first`, then one after the other.
 
     In the order of `shows`, for one thing to be shown after the other in the order of their texts: a name that is added

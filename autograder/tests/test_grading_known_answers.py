@@ -68,7 +68,8 @@ def test_an_answer_is_missing_whose_verdict_was_given_to_another_text(tmp_path: 
     path = tmp_path / "slow.py"
     path.write_text("total = 0\n", encoding="utf-8")
     answer = KnownAnswer("wrong/slow", "wrong", path)
-    here, on_a_gpu = ({"verdicts": {"wrong/slow": {}}, "source": source} for source in ("simulated", "measured"))
+    here: dict[str, Any] = {"verdicts": {"wrong/slow": {}}, "source": "simulated"}
+    on_a_gpu = here | {"source": "measured"}
     same, other = ({"texts": {"wrong/slow": text}} for text in (answer.fingerprint, "another"))
     assert measuring.is_missing(answer, here, {}) and not measuring.is_missing(answer, on_a_gpu, {})
     for known in (here, on_a_gpu):

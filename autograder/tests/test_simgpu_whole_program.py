@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,7 @@ def run_here(tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(tmp_path)
         device.findings.begin()  # as a new process
         (tmp_path / "program.py").write_text(text, encoding="utf-8")
+        code: Any
         try:
             code = cli.main(["run", "program.py", "--json", "found.json", *options])
         except SystemExit as ended:  # the program's own, as Python itself takes it
