@@ -43,13 +43,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What is marked `rest` is skipped, but with --everything.
 
-    Files with a test marked `long` come first, else one core works on the last of them while the others are done.
+    Files with a test marked `long` come first, the longest before all others, else one core works on the last of them while
+    the others are done.
     """
     for item in items if not config.getoption("everything") else ():
         if item.get_closest_marker("rest"):
             item.add_marker(pytest.mark.skip(reason=LEFT))
-    long = {item.path for item in items if item.get_closest_marker("long")}
-    items.sort(key=lambda item: item.path not in long)
+    seconds: dict[Path, float] = {}
+    for item in items:
+        for mark in item.iter_markers("long"):
+            seconds[item.path] = max(seconds.get(item.path, 0), *mark.args, 1)
+    items.sort(key=lambda item: -seconds.get(item.path, 0))
 
 
 @pytest.fixture(scope="session")

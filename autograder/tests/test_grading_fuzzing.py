@@ -26,6 +26,8 @@ from autograder.grading.known_answers.answers import solution_of
 from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.worker import Worker
 
+pytestmark = pytest.mark.long(110)
+
 SEED = 20_260
 MUTANTS = 300
 SHARES = {"lab06": 3, "lab07": 1}  # and 6 of each other lab: a mutant of these takes three and nine times as long

@@ -30,7 +30,7 @@ from autograder.tests.known_answers import hints
 from autograder.tests.part import left_to_all
 from autograder.tests.remedies import Remedy, promised_hints, remedies
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(90)
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = lab_names()

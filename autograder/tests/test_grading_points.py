@@ -19,6 +19,8 @@ from autograder.grading.worker import Worker
 from autograder.records.results import Result
 from autograder.tests.attacks.tricks import Trick, hostile, marks_of, tricks
 
+pytestmark = pytest.mark.long(40)
+
 SEED = "a secret of the test's"
 TRICKS = [each for each in tricks() if each.kind]
 HONEST = [each for each in tricks() if not each.kind]
