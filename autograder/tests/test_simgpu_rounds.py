@@ -15,11 +15,20 @@ from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.tapes import round_playing, rounds
 from autograder.simgpu.tapes.playing import Player
 from autograder.tests.test_simgpu_tapes import Watch, compiled
 
 cuda = cuda_module.build_module()
 LIMIT = 400_000_000
+
+
+@pytest.fixture(autouse=True)
+def _few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small loops are played too."""
+    monkeypatch.setattr(rounds, "WORTH", 0)
+    for module in (rounds, round_playing):
+        monkeypatch.setattr(module, "LEAST_ROUNDS", 4)
 
 
 def known_of(machine: Machine) -> object:
@@ -41,7 +50,7 @@ def known_of(machine: Machine) -> object:
 
 def both_ways(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> int:
     """Holds what `run` gives, and what machines know, to what steps give; how many rounds were played."""
-    results, seen, rounds = [], [], 0
+    results, seen, played = [], [], 0
     for plays in (False, True):
         with monkeypatch.context() as patched:
             known: list[object] = []
@@ -54,9 +63,9 @@ def both_ways(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> int
                     known.append(known_of(machine))
 
             def on(player: Player, *arguments: Any, plays: bool = plays, go_on: Any = go_on) -> Any:
-                nonlocal rounds
+                nonlocal played
                 gone = go_on(player, *arguments) if plays else None
-                rounds += 0 if gone is None else gone[0]
+                played += 0 if gone is None else gone[0]
                 return gone
 
             patched.setattr(Machine, "run", watched)
@@ -65,7 +74,7 @@ def both_ways(monkeypatch: pytest.MonkeyPatch, run: Callable[[], object]) -> int
             seen.append(known)
     assert results[0] == results[1]
     assert seen[0] == seen[1]
-    return rounds
+    return played
 
 
 def launched(
@@ -246,8 +255,9 @@ def test_what_cannot_be_recorded_is_stepped_through(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_launch_is_stopped_where_steps_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    rounds = [both_ways(monkeypatch, partial(launched, product, limit=limit)) for limit in range(30_000, 150_000, 9_700)]
-    assert rounds[0] < rounds[-1]
+    limits = range(30_000, 150_000, 9_700)
+    played = [both_ways(monkeypatch, partial(launched, product, limit=limit)) for limit in limits]
+    assert played[0] < played[-1]
 
 
 def written(seed: int) -> str:
@@ -321,3 +331,19 @@ def test_random_loops_leave_the_same_either_way(monkeypatch: pytest.MonkeyPatch,
         except AssertionError:
             raise AssertionError(text) from None
     assert played >= 1
+
+
+def test_only_loops_that_are_long_enough_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To record one takes as long as to step through some rounds."""
+    monkeypatch.undo()
+    rounds_of = [both_ways(monkeypatch, partial(launched, compiled_product(n), n=n)) for n in (20, 40, 60)]
+    assert rounds_of == [0, 0, 59]
+
+
+def compiled_product(n: int) -> Any:
+    """A kernel of its own, of which nobody knows anything."""
+    lines = [
+        "def kernel(a, b, c, d, e, f, n, out):", "    i, total = cuda.threadIdx.x, float32(0)", "    for k in range(n):",
+        "        total += a[i, k] * b[k, i]", "    out[0, i] = total",
+    ]  # fmt: skip
+    return compiled("\n".join(lines), f"<product {n}>")

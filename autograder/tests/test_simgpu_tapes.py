@@ -156,7 +156,7 @@ class Watch:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, plays: bool) -> None:
         self.seen: list[object] = []
-        self.played = self.rounds = 0
+        self.played = 0
         run, play, go_on = Machine.run, Player.play, Player.go_on
 
         def watched(machine: Machine, *arguments: Any) -> None:
@@ -166,9 +166,7 @@ class Watch:
                 self.seen.append(self.known_of(machine))
 
         def on(each: Player, *arguments: Any) -> Any:
-            gone = go_on(each, *arguments) if plays else None
-            self.rounds += 0 if gone is None else gone[0]
-            return gone
+            return go_on(each, *arguments) if plays else None
 
         def player(each: Player, *arguments: Any) -> bool:
             done = plays and play(each, *arguments)

@@ -34,6 +34,7 @@ from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import Value
 
+WORTH = 48  # rounds that somebody wants to go from which on one is recorded, which takes as long as some twenty
 MOST_KEPT = 32  # tapes of one loop
 MOST_FAILURES = 4  # recordings of one loop, before there is any
 MOST_AT_ONCE = 1024  # rounds between which somebody may interrupt
@@ -54,6 +55,7 @@ class RoundLoop:
     accesses: frozenset[Operation]
     has_any: bool = True  # whether whole numbers may stand for any
     tapes: dict[Key, RoundTape] = field(default_factory=dict)
+    asked: int = 0  # rounds that somebody wanted to go
     failed: int = 0
 
     @classmethod
@@ -108,6 +110,9 @@ class RoundPlayer:
             return None
         known = self.known.of(loop)
         if known is None:
+            return None
+        known.asked += len(numbers)
+        if known.asked < WORTH:
             return None
         assert isinstance(loop.target, Name)
         values = self._values(known, mask)
