@@ -29,7 +29,7 @@ class PlacedLoad:
     bases: np.ndarray  # int64, by round
 
 
-class Marks:
+class MarkedSectors:
     """The sectors that loads touch, round by round."""
 
     def __init__(self, counting: Counting, mask: Mask) -> None:
@@ -79,7 +79,7 @@ class Marks:
         return self.by_all[sectors]
 
     def marked(self) -> list[int]:
-        """Marks them; by load, how many the first block of the batch had not loaded."""
+        """MarkedSectors them; by load, how many the first block of the batch had not loaded."""
         lists = [counted for _, counted in self.lists.values()]
         new = np.zeros(len(self.found), np.int64)
         buffers = list(self.buffers.values())

@@ -21,7 +21,7 @@ Instruction: TypeAlias = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
-class Slot:
+class KeptNumber:
     """A variable's number from round to round: where it lies, and what it is."""
 
     row: int  # of the numbers of this width that are kept

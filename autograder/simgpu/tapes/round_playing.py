@@ -13,8 +13,8 @@ from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.operations.steps import STATEMENT_COST
 from autograder.simgpu.tapes import round_primitives as prim
 from autograder.simgpu.tapes.recording import Source
-from autograder.simgpu.tapes.round_counts import Marks, PlacedLoad, filled
-from autograder.simgpu.tapes.round_layout import IN_SLOT, Slot
+from autograder.simgpu.tapes.round_counts import MarkedSectors, PlacedLoad, filled
+from autograder.simgpu.tapes.round_layout import IN_SLOT, KeptNumber
 from autograder.simgpu.tapes.round_recording import RoundLoad, RoundTape
 from autograder.simgpu.tapes.unknown import value_of
 from autograder.simgpu.values.lanes import Mask
@@ -53,7 +53,7 @@ class Rounds:
         rounds = min(len(self.numbers), self._rounds_of_work())
         if rounds < LEAST_ROUNDS:
             return 0
-        self.whole[self.target] = np.arange(
+        counter = self.whole[self.target] = np.arange(
             self.numbers[0], self.numbers[0] + rounds * self.numbers.step, self.numbers.step, dtype=np.int64
         )
         placed = [self._placed(each, rounds) for each in self.tape.loads]
@@ -62,7 +62,7 @@ class Rounds:
             return 0
         for each in placed:
             each.bases = each.bases[:rounds]
-        self.whole[self.target] = self.whole[self.target][:rounds]  # type: ignore[index]
+        self.whole[self.target] = counter[:rounds]
         kept = self._compute(placed, rounds)
         if kept is None:
             return 0
@@ -124,7 +124,7 @@ class Rounds:
         for name, slot in tape.given.items():
             self._row(kept, slot)[:] = self.values[name]
         for value, row in tape.constants:
-            self._row(kept, Slot(row, value.dtype, True))[:] = value
+            self._row(kept, KeptNumber(row, value.dtype, True))[:] = value
         arrays: dict[int, dict[int, np.ndarray]] = {4: {}, 8: {}, 1: {}}
         array_of = np.empty(len(placed), np.int64)
         for number, each in enumerate(placed):
@@ -155,7 +155,7 @@ class Rounds:
             )  # fmt: skip
         return kept
 
-    def _row(self, kept: tuple[np.ndarray, np.ndarray], slot: Slot) -> np.ndarray:
+    def _row(self, kept: tuple[np.ndarray, np.ndarray], slot: KeptNumber) -> np.ndarray:
         """The numbers of a slot, of all lanes."""
         held = IN_SLOT[slot.dtype]
         row: np.ndarray = kept[held.itemsize == 8][slot.row].view(held)
@@ -194,7 +194,7 @@ class Rounds:
         for hazard in tape.hazards:
             launch.repeat_hazard(hazard, rounds)
         launch.found += rounds * (tape.found - len(tape.hazards))
-        marks = Marks(machine.counting, self.mask)
+        marks = MarkedSectors(machine.counting, self.mask)
         for each in placed:
             row = of[each.load.rows](each.load.line)
             marks.count(each, row)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,17 @@ from autograder.simgpu.operations.steps import STATEMENT_COST
 from autograder.simgpu.primitives import READ
 from autograder.simgpu.tapes import round_primitives as prim
 from autograder.simgpu.tapes.recording import MadeIntegers, MadeOf, NotRecorded, RecordingStage, Source
-from autograder.simgpu.tapes.round_layout import INT32, UINT8, Instruction, Layout, Slot, operands_of
-from autograder.simgpu.tapes.unknown import SHARED, MadeOfShared, Moving, SharedSource, TracedLanes, Whole, is_traced
+from autograder.simgpu.tapes.round_layout import INT32, UINT8, Instruction, KeptNumber, Layout, operands_of
+from autograder.simgpu.tapes.unknown import (
+    SHARED,
+    MadeOfShared,
+    Moving,
+    SharedSource,
+    TracedLanes,
+    Whole,
+    is_traced,
+    number_of,
+)
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.numba_types import FLOAT32, FLOAT64, INT64, SCALARS
@@ -79,12 +87,12 @@ class RoundTape:
 
     instructions: np.ndarray  # int64: of every other round, instruction, `prim.COLUMNS`
     loads: tuple[RoundLoad, ...]
-    given: Mapping[str, Slot]  # variables whose numbers rounds begin with
+    given: Mapping[str, KeptNumber]  # variables whose numbers rounds begin with
     constants: tuple[tuple[np.generic, int], ...]  # and others, with the row that they are in
     carried: tuple[int, int]  # rows of each width that a round leaves to the next
     kept: tuple[int, int]  # and rows in all
     slots: tuple[int, int]
-    numbers_left: Mapping[str, Slot]
+    numbers_left: Mapping[str, KeptNumber]
     shared_left: Mapping[str, SharedSource]  # whole numbers that variables hold behind a round
     vectors_left: Mapping[str, tuple[Source, SharedSource]]
     count: RunCount  # for each warp, where all lanes of all warps are active; else of all
@@ -126,10 +134,9 @@ class RoundStage(RecordingStage):
     """As much of a machine as a round asks for that can be recorded."""
 
     def __init__(self, machine: Machine, recorder: RoundRecorder) -> None:
-        super().__init__(machine, recorder)  # type: ignore[arg-type]
-        self.counting: RoundCounting = RoundCounting(self.batch, self.books)  # type: ignore[assignment]
-        self.memory = RoundMemory(recorder, self.counting)  # type: ignore[assignment]
-        self.order = SimpleNamespace(calls_under_atomic=0)
+        super().__init__(machine)
+        self.counting = RoundCounting(self.batch, self.books)
+        self.memory = RoundMemory(recorder, self.counting)
         self.integers = self.made = OnceMade()
         self.sums = SumsOfKnown()
 
@@ -235,8 +242,8 @@ class RoundRecorder:
 
     def number(self, value: object) -> int:
         """How a number is called on the tape."""
-        if is_traced(value):
-            number: int = value.number  # type: ignore[attr-defined]
+        number = number_of(value)
+        if number is not None:
             return number
         if isinstance(value, np.generic) and type(value) in SCALARS and value.dtype in LOADS and not np.isnan(value):
             key = value.dtype, value.tobytes()
@@ -381,8 +388,8 @@ class RoundRecorder:
             found=launch.found,
         )
 
-    def _slot(self, row: int, number: int) -> Slot:
-        return Slot(row, self.dtypes[number], self.are_shared[number])
+    def _slot(self, row: int, number: int) -> KeptNumber:
+        return KeptNumber(row, self.dtypes[number], self.are_shared[number])
 
     def _left(self) -> tuple[dict[str, int], dict[str, SharedSource], dict[str, tuple[Source, SharedSource]]]:
         """What variables hold behind the round, where it is not what they held before."""

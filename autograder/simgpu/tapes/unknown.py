@@ -139,9 +139,15 @@ class TracedLanes(np.ndarray):
         self.number = None
 
 
+def number_of(value: object) -> int | None:
+    """How a number that stands for any number is called in the record; None of any other value."""
+    number: int | None = getattr(value, "number", None) if isinstance(value, (TracedLanes, *SHARED.values())) else None
+    return number
+
+
 def is_traced(value: object) -> bool:
     """Whether a value is a number that stands for any number."""
-    return isinstance(value, (TracedLanes, *SHARED.values())) and getattr(value, "number", None) is not None
+    return number_of(value) is not None
 
 
 def combined(
