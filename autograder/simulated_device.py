@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,7 +27,7 @@ from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT
 from autograder.simgpu.host.launch_record import LaunchRecord, estimate_launch, merged_hazards, merged_lines
 from autograder.simgpu.machine.launch_state import silent
 from autograder.simgpu.primitives import compile_all
-from autograder.simgpu.values.arrays import DeviceArray, contents
+from autograder.simgpu.values.arrays import DeviceArray, buffer_of, contents
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ class SimulatedDevice:
     ) -> CarriedOut:
         """Calls the function in a session of its own, with the blocks of a plan beside those that are sampled."""
         follower = Follower(request.sample_blocks, request.sample_seed, plan, follows_reads=request.follows_reads)
-        session = Session(
+        session = _Session(
+            leaves_out=request.leaves_out,
             chooser=follower,
             checks_order=checks_order,
             work_limit=request.work_limit or DEFAULT_WORK_LIMIT,
@@ -244,7 +245,7 @@ class SimulatedDevice:
         if self._is_cut_short(carried_out, plan):
             fault = _too_much_to_predict(session)
         arrays_by_name = {name: handle for name, handle in handles.items() if isinstance(handle, DeviceArray)}
-        launches = tuple(self._launch_of(record) for record in session.records)
+        launches = tuple(self._launch_of(record, arrays_by_name) for record in session.records)
         estimates = [launch.estimated_ns for launch in launches if launch.estimated_ns is not None]
         if isinstance(returned, DeviceArray):
             returned = returned.copy_to_host()
@@ -279,7 +280,7 @@ class SimulatedDevice:
             estimated_ns=in_a_row(estimates, SPECIFICATIONS[self.model]) if estimates else None,
         )
 
-    def _launch_of(self, record: LaunchRecord) -> Launch:
+    def _launch_of(self, record: LaunchRecord, arrays: Mapping[str, DeviceArray]) -> Launch:
         estimate = None if record.fault is not None else estimate_launch(record, self.model)
         return Launch(
             record.kernel,
@@ -290,9 +291,26 @@ class SimulatedDevice:
             record.compiled,
             estimated_ns=None if estimate is None else estimate.ns,
             array_bytes=record.array_bytes,
+            arrays=tuple(name for name, each in arrays.items() if id(buffer_of(each).owner) in record.allocations),
             lines=tuple(each.line for each in record.lines),
             estimate=estimate,
         )
+
+
+class _Session(Session):
+    """A session in which one launch of a kernel may be asked for and left out: (its name, which one, from 0)."""
+
+    def __init__(self, *, leaves_out: tuple[str, int] | None, **how: Any) -> None:
+        super().__init__(**how)
+        self.leaves_out = leaves_out
+        self.asked_for = 0  # launches of that kernel
+
+    def launch(self, kernel: Any, grid: Any, block: Any, *arguments: Any, **how: Any) -> LaunchRecord:
+        if self.leaves_out is not None and kernel.name == self.leaves_out[0]:
+            self.asked_for += 1
+            if self.asked_for - 1 == self.leaves_out[1]:
+                return LaunchRecord(kernel.name, grid, block, 0, Counters(), Counters(), (), (), 0)
+        return super().launch(kernel, grid, block, *arguments, **how)
 
 
 def _slowest_kernel(run: Run) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -142,7 +142,8 @@ class GpuSession:
         self.checked(lambda: configured(*values), function)
         if end is not None:
             self.checked(end.record)
-        launch = Launch(function.name, geometry.grid, geometry.block, dynamic_shared_bytes)
+        given = dict.fromkeys(each.owner.name for each in arguments if isinstance(each, GpuArray) and each.owner.name)
+        launch = Launch(function.name, geometry.grid, geometry.block, dynamic_shared_bytes, arrays=tuple(given))
         self.launches.append((launch, start, end))
 
     def synchronise(self) -> None:
@@ -209,7 +210,7 @@ def driver_error(problem: Exception) -> str | int | None:
 
 
 def _timed(launch: Launch, measured_ns: float) -> Launch:
-    return Launch(launch.kernel, launch.grid, launch.block, launch.shared_bytes, measured_ns=measured_ns)
+    return replace(launch, measured_ns=measured_ns)
 
 
 def guard_hazards(array: GuardedArray, before: int, after: int, kernels: Sequence[str]) -> list[Hazard]:

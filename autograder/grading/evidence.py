@@ -22,9 +22,10 @@ from autograder.grading.products import product
 from autograder.grading.spec import HintJudge, hint
 from autograder.grading.witness import LaneStep, Witness
 from autograder.records.accesses import Access, AccessKind
+from autograder.records.counters import Counters
 from autograder.records.hazards import Hazard
 from autograder.records.results import Hint
-from autograder.records.runs import Launch, Run, RunRequest
+from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
 
 ABOUT_RIGHT = 0.1  # of a typical element: further off, the result is another one, and not a less exact one
 GETS_ON: set[FaultKind] = {"still_going", "out_of_time"}  # or may have: nobody saw that it does not
@@ -34,17 +35,74 @@ Product = TypeVar("Product", bound="ProductEvidence")
 
 
 class Evidence:
-    """What the last run of a failed check showed."""
+    """What the last run of a failed check showed.
+
+    `looks_at`: the array that tells the launch in question from others, among the request's; none named: what it leaves to
+    the submission to fill.
+    """
+
+    looks_at: str = ""
 
     def __init__(self, attempt: Attempt) -> None:
         self.attempt = attempt
         self.trials = attempt.trials
         self.last = self.trials[-1]
         self.request, self.run = self.last.request, self.last.run
-        self.launch: Launch | None = self.run.launches[0] if self.run.launches else None
-        self.grid, self.block = (self.launch.grid, self.launch.block) if self.launch else ((0, 0, 0), (0, 0, 0))
-        self.across, self.down = self.grid[0] * self.block[0], self.grid[1] * self.block[1]  # threads along x and y
-        self.threads = int(np.prod(self.grid) * np.prod(self.block))
+
+    @cached_property
+    def launch(self) -> Launch | None:
+        """The launch in question, where there was one."""
+        return self.in_question(self.run)
+
+    @cached_property
+    def simulated_launch(self) -> Launch | None:
+        """The same as the simulated GPU carries it out."""
+        return self.in_question(self.simulated)
+
+    def in_question(self, run: Run) -> Launch | None:
+        """The launch that computes what this run of the same function is asked for; others clear, pad, copy or do nothing.
+
+        Of the launches that were given the array looked at it is the one that was given most of the request's arrays, and
+        of such the one with most threads, the first of equals.
+        """
+        left_open = {name for name, each in self.request.arguments.items() if isinstance(each, Uninitialised)}
+        results = {self.looks_at} if self.looks_at else left_open
+
+        def nearness(launch: Launch) -> tuple[bool, int, int]:
+            return not results.isdisjoint(launch.arrays), len(launch.arrays), threads_of(launch)
+
+        return max(run.launches, key=nearness, default=None)
+
+    @cached_property
+    def at_work(self) -> tuple[Launch, ...]:
+        """The launches that asked global memory for something, as the simulated GPU counts them."""
+
+        def asked(each: Counters) -> int:
+            return each.global_load_requests + each.global_store_requests + each.global_atomic_requests
+
+        return tuple(each for each in self.simulated.launches if each.counted is not None and asked(each.counted))
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        return self.launch.grid if self.launch else (0, 0, 0)
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        return self.launch.block if self.launch else (0, 0, 0)
+
+    @property
+    def across(self) -> int:
+        """Threads along x."""
+        return self.grid[0] * self.block[0]
+
+    @property
+    def down(self) -> int:
+        """Threads along y."""
+        return self.grid[1] * self.block[1]
+
+    @property
+    def threads(self) -> int:
+        return threads_of(self.launch) if self.launch else 0
 
     @cached_property
     def simulated(self) -> Run:
@@ -78,8 +136,8 @@ class Evidence:
         if not self.never_ended:
             return False  # before it is simulated: on a GPU that is a run of its own, which later hints would look at
         largest = max((each.size for each in self.request.arguments.values() if isinstance(each, np.ndarray)), default=0)
-        launches = (*self.run.launches, *self.simulated.launches)
-        threads = max((int(np.prod(each.grid) * np.prod(each.block)) for each in launches), default=0)
+        ended = [each.launches[-1] for each in (self.run, self.simulated) if each.launches]  # the launches before it did
+        threads = max(map(threads_of, ended), default=0)
         ends = {each.kind for each in (self.run.fault, self.simulated.fault) if isinstance(each, KernelFault)}
         return not ends & GETS_ON and threads < 64 * max(largest, 1024)
 
@@ -145,6 +203,10 @@ class Evidence:
     def never_ended(self) -> bool:
         """Whether the run was stopped because it took too much work or time."""
         return never_ended(self.run.fault)
+
+
+def threads_of(launch: Launch) -> int:
+    return int(np.prod(launch.grid) * np.prod(launch.block))
 
 
 def never_ended(fault: KitError | None) -> bool:

@@ -56,6 +56,14 @@ def expect_like_its_sample(whole: Run, sampled: Run | None) -> None:
         )
 
 
+def expect_no_busier_warp(run: Run, loads: int, why: str) -> None:
+    """Fails the check where one warp makes more loads of global memory than these, however many others make none."""
+    counters = as_it_was(run).counted  # which fails the check or does nothing: no points come of it
+    if counters is not None and counters.slowest_warp_loads > loads:
+        made = counters.slowest_warp_loads
+        raise CheckFailed(f"The busiest warp makes {made:,} loads one after the other: share the work out. {why}")
+
+
 def expect_kernels_read(run: Run, request: RunRequest) -> None:
     """Fails the check where the host reads half of the numbers or more that it was given: it may have done the work."""
     given = sum(each.nbytes for each in request.arguments.values() if isinstance(each, np.ndarray))

@@ -39,6 +39,9 @@ class Seen(Protocol):
     run: Run
 
     @property
+    def launch(self) -> Launch | None: ...
+
+    @property
     def simulated(self) -> Run: ...
 
     def accesses(self, kind: AccessKind, space: str = ...) -> list[Access]: ...
@@ -74,14 +77,20 @@ class Witness:
 # ---- what was found wrong --------------------------------------------------------------------------------------------
 
 
-def hazard(*kinds: HazardKind, space: str = "", array: str = "", writes: bool | None = None) -> Witness:
+def hazard(
+    *kinds: HazardKind, space: str = "", array: str = "", writes: bool | None = None, in_launch: bool = False
+) -> Witness:
     """A hazard of one of these kinds: its line, who came to it, and which element it was.
 
-    `space`: only in this memory; `array`: only of this one; `writes`: only those of a thread that writes, or that reads.
+    `space`: only in this memory; `array`: only of this one; `writes`: only those of a thread that writes, or that reads;
+    `in_launch`: only those of the launch in question's kernel, for a hint that says how many threads there were.
     """
 
     def look(seen: Seen) -> str:
         found = (each for each in seen.simulated.hazards if each.kind in kinds)
+        if in_launch:
+            launch = _launch_in_question(seen)
+            found = (each for each in found if launch is not None and each.kernel == launch.kernel)
         fitting = (e for e in found if space in ("", e.space) and array in ("", e.array) and writes in (None, e.writes))
         return next(map(_place, fitting), "")
 
@@ -102,19 +111,19 @@ def _place(found: Hazard) -> str:
     return f"{line}{who}{other}{at}{often}"
 
 
-def race(space: str = "") -> Witness:
+def race(space: str = "", *, in_launch: bool = False) -> Witness:
     """Two threads at one element, and nothing puts them in order."""
-    return hazard("race", space=space)
+    return hazard("race", space=space, in_launch=in_launch)
 
 
-def outside(array: str = "", *, writes: bool | None = None, space: str = "") -> Witness:
+def outside(array: str = "", *, writes: bool | None = None, space: str = "", in_launch: bool = False) -> Witness:
     """An access outside an array."""
-    return hazard("out_of_bounds", array=array, writes=writes, space=space)
+    return hazard("out_of_bounds", array=array, writes=writes, space=space, in_launch=in_launch)
 
 
-def unset(space: str = "") -> Witness:
+def unset(space: str = "", *, in_launch: bool = False) -> Witness:
     """A read of what nobody wrote."""
-    return hazard("uninitialised_read", space=space)
+    return hazard("uninitialised_read", space=space, in_launch=in_launch)
 
 
 BARRIER = hazard("divergent_barrier")
@@ -192,14 +201,16 @@ def _launch_in_words(launch: Launch) -> str:
     return f"{launch.kernel}[{_extent(launch.grid)}, {_extent(launch.block)}]"
 
 
-def launched(which: Callable[[Any], Launch | None] | None = None) -> Witness:
-    """A launch, with its grid and its block: the one that is picked, or the first."""
+def _launch_in_question(seen: Seen) -> Launch | None:
+    """The launch that hints are about; of a run whose fault left none, the first that the simulated GPU carries out."""
+    return seen.launch or next(iter(seen.simulated.launches), None)
+
+
+def launched(which: Callable[[Any], Launch | None] = _launch_in_question) -> Witness:
+    """A launch, with its grid and its block: the one that is picked."""
 
     def look(seen: Seen) -> str:
-        if which is not None:
-            picked = which(seen)
-        else:
-            picked = next(iter(seen.run.launches or seen.simulated.launches), None)
+        picked = which(seen)
         return "" if picked is None else _launch_in_words(picked)
 
     return Witness("a launch", look)

@@ -92,6 +92,8 @@ class RunRequest:
     # What the simulated GPU estimates for the lab's baseline, where carrying that out takes too long; None: it is run.
     baseline_estimated_ns: float | None = None
     library: Library | None = None  # what speed is compared with in place of the baseline
+    # A kernel by name, and which of its launches, from 0, the simulated GPU leaves out: what becomes of the result?
+    leaves_out: tuple[str, int] | None = None
     traced_line: Line | None = None  # the simulated GPU keeps the first accesses of this source line, for a picture
 
 
@@ -108,6 +110,7 @@ class Launch:
     estimated_ns: float | None = None
     measured_ns: float | None = None
     array_bytes: int | None = None  # all arrays that it was given, together
+    arrays: tuple[str, ...] = ()  # which of the request's arrays it was given, whole or in part
     lines: tuple[Line, ...] = ()  # the source lines of which something was counted
     estimate: Any = None  # the `autograder.perfmodel.Estimate` behind `estimated_ns`
 

@@ -254,6 +254,53 @@ def test_a_hint_has_two_near_misses_among_known_answers_and_mutants(name: str) -
     assert not few, sorted(few)
 
 
+# ---- which launch a hint is about ------------------------------------------------------------------------------------
+
+
+def with_an_idle_launch(text: str) -> str | None:
+    """An answer whose host functions first launch a kernel that does nothing, with more threads than any of its own."""
+    tree = ast.parse(text)
+    launching = [
+        each
+        for each in tree.body
+        if isinstance(each, ast.FunctionDef) and not each.decorator_list and each.args.args
+        and any(isinstance(call, ast.Call) and isinstance(call.func, ast.Subscript) for call in ast.walk(each))
+    ]
+    for each in launching:
+        each.body[:0] = ast.parse(f"does_nothing[4000, 32]({each.args.args[0].arg})").body
+    first = next(i for i, each in enumerate(tree.body) if isinstance(each, ast.FunctionDef))
+    tree.body[first:first] = ast.parse("@cuda.jit\ndef does_nothing(array):\n    pass").body
+    return ast.unparse(ast.fix_missing_locations(tree)) if launching else None
+
+
+def answers_by_launch() -> list[Any]:
+    """For each hint that names launches, a wrong answer that gets it, and what that is after a launch of no use."""
+    found = {}
+    for lab in map(load_lab, LABS):
+        kept = (ROOT / "solutions" / lab.name / "calibration" / "simulated.json").read_text(encoding="utf-8")
+        rules = {rule.name: rule for rule in lab.hints if "a launch" in rule.shows}
+        for answer, verdict in json.loads(kept)["verdicts"].items():
+            if not answer.startswith("wrong/"):
+                continue
+            text = (ROOT / "solutions" / lab.name / f"{answer}.py").read_text(encoding="utf-8")
+            for name in {*verdict["hints"]} & {*rules}:
+                checks = frozenset(rules[name].checks or verdict["failed"]) & {*verdict["failed"]}
+                if (lab.name, name) not in found and (other := with_an_idle_launch(text)) is not None:
+                    found[lab.name, name] = pytest.param(lab, name, other, checks, id=f"{lab.name[:5]}-{name}")
+    return list(found.values())
+
+
+@pytest.mark.parametrize("lab, name, text, checks", answers_by_launch())
+def test_a_hint_is_about_the_launch_that_works_and_not_about_the_first(
+    lab: Lab, name: str, text: str, checks: frozenset[str], simulated: Worker
+) -> None:
+    submission = submission_from_cells("answer.py", [("answer.py", text)], is_notebook=False)
+    found = [each for result in judged(lab, submission, checks, simulated).values() for each in result.hints]
+    named = [each.witness for each in found if each.name == name]
+    assert named, [each.name for each in found]
+    assert not any(each.startswith("does_nothing[") for each in named), named
+
+
 # ---- remedies --------------------------------------------------------------------------------------------------------
 
 

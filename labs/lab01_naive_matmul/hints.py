@@ -66,8 +66,8 @@ class MatmulEvidence(ProductEvidence):
     @property
     def is_fixed_launch(self) -> bool:
         """Whether the number of blocks has nothing to do with the sizes."""
-        grids = {trial.run.launches[0].grid for trial in self.trials if trial.run.launches}
-        return grids | {self.elsewhere(200, 4, 260).grid} == {self.grid}
+        launches = [self.in_question(trial.run) for trial in self.trials]
+        return {each.grid for each in launches if each} | {self.elsewhere(200, 4, 260).grid} == {self.grid}
 
     @property
     def grid_along_wrong_axes_anywhere(self) -> bool:
@@ -358,7 +358,7 @@ def missing_barrier(seen: MatmulEvidence) -> bool:
 # ---- inside its arrays: stays_inside_its_arrays ----------------------------------------------------------------------
 
 
-@misconception("stays_inside_its_arrays", shows=witness.LAUNCH & witness.outside("c"))
+@misconception("stays_inside_its_arrays", shows=witness.LAUNCH & witness.outside("c", in_launch=True))
 def missing_guard(seen: MatmulEvidence) -> bool:
     """The grid has {seen.threads} threads for {seen.m} x {seen.n} elements, and those beyond the edge work too. Let a
     thread do nothing unless its row and its column exist."""
@@ -445,11 +445,11 @@ def empty_launch(seen: MatmulEvidence) -> bool:
 @misconception("right_on_a_larger_product", shows=witness.FAULT)
 def block_and_grid_swapped(seen: MatmulEvidence) -> bool:
     """Grid and block have changed places: a launch is kernel[grid, block], first the blocks, then a block's threads."""
-    first = seen.trials[0].run.launches
-    if not (seen.run.fault and first) or first[0].block == (1, 1, 1):
+    first = seen.in_question(seen.trials[0].run)
+    if seen.run.fault is None or first is None or first.block == (1, 1, 1):
         return False
-    (across, down), (m, n) = first[0].grid[:2], seen.trials[0].request.arguments["c"].shape
-    return first[0].block[:2] in ((-(-n // across), -(-m // down)), (-(-m // across), -(-n // down)))
+    (across, down), (m, n) = first.grid[:2], seen.trials[0].request.arguments["c"].shape
+    return first.block[:2] in ((-(-n // across), -(-m // down)), (-(-m // across), -(-n // down)))
 
 
 @misconception("writes_every_element", "right_on_a_larger_product", shows=witness.LAUNCH & witness.LEFT_OUT)
@@ -458,7 +458,7 @@ def fixed_launch(seen: MatmulEvidence) -> bool:
     return seen.run.fault is None and seen.corner is not None and seen.is_fixed_launch
 
 
-@misconception("writes_every_element", shows=witness.LAUNCH & witness.race("global"))
+@misconception("writes_every_element", shows=witness.LAUNCH & witness.race("global", in_launch=True))
 def idle_threads_work_too(seen: MatmulEvidence) -> bool:
     """All is right, and {seen.threads} threads compute {seen.m} x {seen.n} elements: those beyond the matrix take an
     element that another thread has, and several store it. A thread without an element of its own has nothing to do: let

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
+from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products, verified
 from autograder.grading.attempt import Place, Trial
 from autograder.grading.coalescing import expect_coalesced
 from autograder.records.runs import Run, RunRequest, Sample, Uninitialised
@@ -193,6 +193,8 @@ def shares_out_the_work(attempt: Attempt) -> None:
     if m * n / threads > MOST_ELEMENTS_A_THREAD:
         few = "1 thread shares" if threads == 1 else f"{threads} threads share"
         raise CheckFailed(f"Only {few} in {m * n:,} elements; a GPU has thousands.")
+    share = 2 * k * MOST_ELEMENTS_A_THREAD
+    verified.expect_no_busier_warp(run, share, f"{MOST_ELEMENTS_A_THREAD} elements a thread take {share:,}.")
     attempt.expect_no_more_work(run, MOST_EXTRA_WORK, 2 * m * k * n, "the product needs")
 
 

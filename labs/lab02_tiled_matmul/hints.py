@@ -298,7 +298,7 @@ def tile_indexed_like_the_matrix(seen: TiledEvidence) -> bool:
     return seen.indexed_like_the_matrix
 
 
-@misconception("right_on_whole_tiles", shows=witness.LAUNCH & witness.outside(space="shared"))
+@misconception("right_on_whole_tiles", shows=witness.LAUNCH & witness.outside(space="shared", in_launch=True))
 def block_larger_than_the_tile(seen: TiledEvidence) -> bool:
     """The block of {seen.block[0]} x {seen.block[1]} threads is larger than the tile, and its outer threads use places
     beyond the tile's end. With one element a thread, block and tile have the same size."""
@@ -376,7 +376,7 @@ def swapped_tile_indices(seen: TiledEvidence) -> bool:
     return any(turned(tile) for tile in TILES[:-1])
 
 
-@misconception("right_on_whole_tiles", shows=witness.LAUNCH & witness.unset("shared"))
+@misconception("right_on_whole_tiles", shows=witness.LAUNCH & witness.unset("shared", in_launch=True))
 def block_is_not_the_tile(seen: TiledEvidence) -> bool:
     """Some elements of a tile are read and were never filled: {seen.block[0]} x {seen.block[1]} threads that store one
     element each do not fill a larger tile. Make the block as large as the tile, or let each thread fill several."""
@@ -536,7 +536,7 @@ def too_few_blocks(seen: TiledEvidence) -> bool:
     return seen.corner in ((seen.down, seen.across), (seen.across, seen.down)) and not seen.grid_along_wrong_axes
 
 
-@misconception("right_on_ragged_matrices", shows=witness.LAUNCH & witness.race("global"))
+@misconception("right_on_ragged_matrices", shows=witness.LAUNCH & witness.race("global", in_launch=True))
 def idle_threads_work_too(seen: TiledEvidence) -> bool:
     """All is right, and {seen.threads} threads work on {seen.m} x {seen.n} elements: those beyond the matrix take an
     element that another thread has, and several store it. A thread without an element of its own helps to fill the
@@ -573,7 +573,8 @@ def no_reuse(seen: TiledEvidence) -> bool:
 def tile_too_small(seen: TiledEvidence) -> bool:
     """A block of {seen.block[0]} x {seen.block[1]} threads shares little: with a tile of side T one load of T is left
     over. Take tiles of 16 or 32."""
-    return seen.shared_bytes > 0 and 0 < seen.block[0] * seen.block[1] <= 64 and seen.loads_a_use < 0.75
+    shares = seen.simulated_launch is not None and seen.simulated_launch.shared_bytes > 0
+    return shares and 0 < seen.block[0] * seen.block[1] <= 64 and seen.loads_a_use < 0.75
 
 
 @misconception("loads_each_tile_once", shows=witness.counted("global_load_requests"))

@@ -169,6 +169,11 @@ class FallEvidence(Evidence):
         self.launches = [each.kernel for each in self.run.launches]
 
     @property
+    def only_steps(self) -> bool:
+        """Whether no other kernel does anything."""
+        return {each.kernel for each in self.at_work} == {"fall_kernel"}
+
+    @property
     def step(self) -> Launch | None:
         """The first launch that takes a step."""
         return next((each for each in self.run.launches if each.kernel == "fall_kernel"), None)
@@ -430,7 +435,7 @@ def low_precision(seen: TransposeEvidence) -> bool:
     return seen.gave(lambda a: a.T.astype(np.float16).astype(np.float32))
 
 
-@misconception("right_on_whole_tiles", shows=witness.LAUNCH & (witness.LEFT_OUT | witness.unset("shared")))
+@misconception("right_on_whole_tiles", shows=witness.LAUNCH & (witness.LEFT_OUT | witness.unset("shared", in_launch=True)))
 def block_is_not_the_tile(seen: TransposeEvidence) -> bool:
     """Some elements of each tile are left out: {seen.block[0]} x {seen.block[1]} threads that move one element each do
     not cover the tile. Make the block as large as the tile, or let each thread move several."""
@@ -573,7 +578,8 @@ def one_thread_a_block(seen: TransposeEvidence) -> bool:
 def tile_too_small(seen: TransposeEvidence) -> bool:
     """Blocks of {seen.block[0]} x {seen.block[1]} threads are small: rows of 4 elements use half a sector, and the
     start of a block costs as much for 64 elements as for 1,024. Take tiles of 32."""
-    return seen.shared_bytes > 0 and 2 < seen.block[0] * seen.block[1] <= 64
+    shares = seen.simulated_launch is not None and seen.simulated_launch.shared_bytes > 0
+    return shares and 2 < seen.block[0] * seen.block[1] <= 64
 
 
 @misconception(*WHOLE_SECTORS, shows=witness.lanes("load") | witness.lanes("store"))
@@ -794,15 +800,14 @@ def reshaped_not_transposed(seen: FallEvidence) -> bool:
 def layout_changed_by_the_host(seen: FallEvidence) -> bool:
     """The layout is changed by an assignment such as scratch[:] = points.T, or by copies through the host. A kernel
     does it on the device: your transpose of part 1 does just that."""
-    helped = "fall_kernel" in seen.launches and set(seen.launches) == {"fall_kernel"}
-    return seen.attempt.wrong is None and (seen.copies or helped) and not seen.found("uninitialised_read")
+    return seen.attempt.wrong is None and (seen.copies or seen.only_steps) and not seen.found("uninitialised_read")
 
 
 @slip("moves_only_what_a_step_needs", shows=witness.lanes("load"))
 def structures_kept(seen: FallEvidence) -> bool:
     """The steps work on the structures themselves. Heights lie eight numbers apart there, so that every height brings
     a whole sector along, of which an eighth is used. Put each field's numbers side by side before the first step."""
-    return set(seen.launches) == {"fall_kernel"}
+    return seen.only_steps
 
 
 @slip("moves_only_what_a_step_needs", shows=witness.LAUNCHES)

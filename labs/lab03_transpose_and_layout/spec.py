@@ -82,6 +82,7 @@ FIELDS, HEIGHT, SPEED = 8, 2, 5
 GRAVITY = 9.81
 # Points, steps. 3,072 fill whole blocks of any usual size, and for one point more it takes another block: a grid that was
 # counted for other blocks than are launched leaves some out here or there.
+MOST_THE_SAME = 0.01  # of points whose height or speed is the same by chance if a step is left out
 FALLS = ((300, 2), (1000, 5), (1, 1), (5000, 1), (3072, 2), (3073, 1))
 STEP_MICROSECONDS = (8_000, 12_000)
 MANY_POINTS = 19 * 2**15  # more than are timed: a grid of as many threads leaves a sixth of these out
@@ -432,6 +433,26 @@ def lets_every_point_fall(attempt: Attempt) -> None:
         if launches != steps:
             raise CheckFailed(f"{launches} launches of fall_kernel for {steps} steps; a launch a step is asked for.")
         expect_a_step_a_launch(attempt.counted(Trial(request, simulated)), points, steps)
+        for each in range(steps):
+            expect_its_step(attempt, request, simulated, each)
+
+
+def expect_its_step(attempt: Attempt, request: RunRequest, run: Run, launch: int) -> None:
+    """Fails the check where most points come to the same places if one launch of fall_kernel is left out.
+
+    `run`: what the request gives with all of its launches, simulated. What a step leaves is what the next begins with, so
+    that no later one makes up for it: then another kernel would know where points come to, or another launch.
+    """
+    without = attempt.trace(replace(request, leaves_out=("fall_kernel", launch)))
+    if without.fault is not None:
+        return  # it depends on that launch
+    fields = sorted(fields_fallen(request))
+    same = (without.outputs["points"] == run.outputs["points"])[:, fields].any(axis=1).mean()
+    if same > MOST_THE_SAME:
+        raise CheckFailed(
+            f"Launch {launch + 1} of fall_kernel does not take its step: without it {same:.0%} of the points end up with "
+            "the same height or speed."
+        )
 
 
 def expect_a_step_a_launch(run: Run, points: int, steps: int) -> None:
@@ -444,10 +465,10 @@ def expect_a_step_a_launch(run: Run, points: int, steps: int) -> None:
 
 def fall_counted(attempt: Attempt, steps: int) -> Run:
     """A fall in so many steps, run once for all checks that count its work."""
-    run = attempt.counted(
-        attempt.once(f"fall in steps: {steps}", lambda by: falling(by, by.drawn(*COUNTED_POINTS), steps))
-    )
+    trial = attempt.once(f"fall in steps: {steps}", lambda by: falling(by, by.drawn(*COUNTED_POINTS), steps))
+    run = attempt.counted(trial)
     expect_a_step_a_launch(run, len(run.outputs["points"]), steps)
+    expect_its_step(attempt, trial.request, run, steps // 2)
     return run
 
 

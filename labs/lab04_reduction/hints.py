@@ -17,7 +17,7 @@ from autograder.grading import Attempt, witness
 from autograder.grading import evidence as observed
 from autograder.grading.evidence import recogniser
 from autograder.records.hazards import Hazard
-from autograder.records.runs import Launch, RunRequest, Uninitialised
+from autograder.records.runs import RunRequest, Uninitialised
 
 WARP = 32
 ENOUGH_BLOCKS = 132  # one for each multiprocessor of an H200
@@ -30,6 +30,8 @@ SCRATCH = 131_072  # elements, as in spec.py
 
 class SumsEvidence(observed.Evidence):
     """What the last run showed of a sum: of one launch of the kernel, or of the whole."""
+
+    looks_at = "values"
 
     def __init__(self, attempt: Attempt) -> None:
         super().__init__(attempt)
@@ -251,11 +253,6 @@ class SumsEvidence(observed.Evidence):
         return any(np.prod(each.grid) == 1 and (each.array_bytes or 0) >= 4 * self.n for each in self.run.launches)
 
     @property
-    def largest(self) -> Launch | None:
-        """The launch with most blocks."""
-        return max(self.run.launches, key=lambda each: int(np.prod(each.grid)), default=None)
-
-    @property
     def adds_alone(self) -> bool:
         """Whether the line with most loads from shared memory is carried out by a single thread: an experiment."""
         lines = [each for each in self.simulated.lines if each.counters.shared_load_requests]
@@ -363,14 +360,8 @@ class SumsEvidence(observed.Evidence):
         return any(np.prod(e.grid) == 1 and (e.array_bytes or 0) >= 4 * SCRATCH for e in self.simulated.launches)
 
     @property
-    def most_blocks(self) -> int:
-        """Blocks of the largest launch."""
-        return max((int(np.prod(each.grid)) for each in self.run.launches), default=0)
-
-    @property
-    def threads_in_all(self) -> int:
-        """Threads of the largest launch."""
-        return max((int(np.prod(each.grid) * np.prod(each.block)) for each in self.run.launches), default=0)
+    def blocks(self) -> int:
+        return int(np.prod(self.grid))
 
     @property
     def rounds(self) -> int:
@@ -382,7 +373,7 @@ class SumsEvidence(observed.Evidence):
     @property
     def elements_a_thread(self) -> float:
         """Elements for each thread of the largest launch."""
-        return self.n / max(1, self.threads_in_all)
+        return self.n / max(1, self.threads)
 
 
 def shown_sum(attempt: Attempt) -> RunRequest:
@@ -420,7 +411,7 @@ def endless_loop(seen: SumsEvidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at? A stride that is halved ends at
     zero and stays there: go on while it is above zero. One that is doubled must begin with one."""
     ended = seen.attempt.compared is not None or seen.spins
-    return seen.runs_on and seen.threads_in_all > 1 and not ended
+    return seen.runs_on and seen.threads > 1 and not ended
 
 
 @misconception(shows=witness.FAULT)
@@ -803,7 +794,7 @@ def total_never_stored(seen: SumsEvidence) -> bool:
 def one_thread_for_everything(seen: SumsEvidence) -> bool:
     """One thread adds up all elements, one after another. Launch enough blocks to keep the GPU busy, let each leave a
     sum, and add up those."""
-    return seen.never_ended and seen.threads_in_all == 1
+    return seen.never_ended and seen.threads == 1
 
 
 @misconception("combines_every_block", "faster_than_the_first_idea", shows=witness.race("global"))
@@ -867,10 +858,10 @@ def whole_scratch(seen: SumsEvidence) -> bool:
     return bool(seen.unset - {(0,)}) and not seen.races and seen.takes_all_of_scratch
 
 
-@misconception("combines_every_block", shows=witness.launched(lambda seen: seen.largest) & witness.RESULT)
+@misconception("combines_every_block", shows=witness.LAUNCH & witness.RESULT)
 def blocks_never_combined(seen: SumsEvidence) -> bool:
     """The total is too small: the sums of some blocks are missing from it. Add up as many sums as blocks were launched,
-    {seen.most_blocks} here, also where that is more than the last block has threads."""
+    {seen.blocks} here, also where that is more than the last block has threads."""
     loaded = seen.simulated.counted is not None and seen.simulated.counted.global_load_useful_bytes >= 4 * seen.n
     return loaded and seen.got is not None and not seen.simulated.hazards and 0 < seen.got < seen.values.sum()
 
@@ -937,22 +928,22 @@ def not_the_sum_when_timed(seen: SumsEvidence) -> bool:
     return seen.attempt.wrong is not None
 
 
-@misconception("faster_than_the_first_idea", shows=witness.launched(lambda seen: seen.largest))
+@misconception("faster_than_the_first_idea", shows=witness.LAUNCH)
 def few_blocks(seen: SumsEvidence) -> bool:
     """The launch has so few blocks that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and each
     holds up to 2,048 threads at a time. Launch several blocks for each."""
-    return 0 < seen.most_blocks < ENOUGH_BLOCKS
+    return 0 < seen.blocks < ENOUGH_BLOCKS
 
 
 @misconception("faster_than_the_first_idea", shows=witness.LAUNCHES)
 def added_up_again(seen: SumsEvidence) -> bool:
     """The last launch adds up all of `values` again, in one block. Its sum is right, and the blocks' sums are never
     used. Hand it those: scratch[:blocks]."""
-    return seen.most_blocks >= ENOUGH_BLOCKS and seen.one_block_takes_all
+    return seen.blocks >= ENOUGH_BLOCKS and seen.one_block_takes_all
 
 
-@misconception("faster_than_the_first_idea", shows=witness.launched(lambda seen: seen.largest))
+@misconception("faster_than_the_first_idea", shows=witness.LAUNCH)
 def many_small_blocks(seen: SumsEvidence) -> bool:
     """A thread has {seen.elements_a_thread:.2g} elements, and a block's whole tree is climbed for a few of them. Start
     no more blocks than the GPU holds at a time, and let each thread add up many elements before the tree begins."""
-    return seen.most_blocks >= ENOUGH_BLOCKS and seen.elements_a_thread < FEW_ELEMENTS
+    return seen.blocks >= ENOUGH_BLOCKS and seen.elements_a_thread < FEW_ELEMENTS

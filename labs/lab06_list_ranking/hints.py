@@ -39,7 +39,7 @@ class ListEvidence(Evidence):
         super().__init__(attempt)
         self.given: dict[str, Array] = {k: v for k, v in self.request.arguments.items() if isinstance(v, np.ndarray)}
         self.outputs = self.run.outputs
-        self.launches = self.simulated.launches
+        self.launches = self.at_work
         if self.request.function == "walk_sublists":
             names = ("sublist", "steps", "following", "links")
             found = KEPT.of(walked, self.given["successor"], self.given["splitters"])
@@ -431,7 +431,7 @@ def writes_the_list(seen: ListEvidence) -> bool:
     return not np.array_equal(seen.outputs["successor"], seen.given["successor"])
 
 
-@misconception("walks_inside_its_arrays", shows=witness.LAUNCH & witness.outside())
+@misconception("walks_inside_its_arrays", shows=witness.LAUNCH & witness.outside(in_launch=True))
 def missing_guard(seen: ListEvidence) -> bool:
     """Threads without a splitter walk as well. There are {seen.threads} threads for {seen.m} splitters: compare the
     thread's number with splitters.size."""

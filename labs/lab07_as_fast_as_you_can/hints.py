@@ -76,7 +76,7 @@ class FastEvidence(ProductEvidence):
 
     @property
     def launch_count(self) -> int:
-        return len(self.simulated.launches)
+        return len(self.at_work)
 
     @cached_property
     def launches_grow_with_depth(self) -> bool:
@@ -86,7 +86,7 @@ class FastEvidence(ProductEvidence):
 
     @property
     def blocks(self) -> int:
-        return max((int(np.prod(each.grid)) for each in self.simulated.launches), default=0)
+        return int(np.prod(self.multiplying.grid)) if self.multiplying is not None else 0
 
     @cached_property
     def weights(self) -> Matrix | None:
@@ -244,7 +244,7 @@ def outside_the_tile(seen: FastEvidence) -> bool:
     return any(each.space == "shared" for each in seen.found("out_of_bounds"))
 
 
-@misconception("right_on_whole_tiles", shows=witness.unset("shared"))
+@misconception("right_on_whole_tiles", shows=witness.unset("shared", in_launch=True))
 def tile_not_filled(seen: FastEvidence) -> bool:
     """Places of a tile are read that no thread has filled. {seen.block[0]} x {seen.block[1]} threads: does each of
     them fill as many places as the tile has for each thread, and is the block as large as the kernel counts on?"""

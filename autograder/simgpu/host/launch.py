@@ -352,6 +352,7 @@ class RunningLaunch(LaunchState):
             lines=lines,
             hazards=self.hazards,
             array_bytes=sum(buffer.data.nbytes for buffer in self.buffers),
+            allocations=frozenset(id(buffer.owner) for buffer in self.buffers),
             registers_per_thread=self.kernel.max_registers,
             fault=fault,
             raised=self.raised,

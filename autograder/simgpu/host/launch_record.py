@@ -26,6 +26,7 @@ class LaunchRecord:
     lines: tuple[LineProfile, ...]  # none where nobody wants them
     hazards: tuple[Hazard, ...]
     array_bytes: int
+    allocations: frozenset[int] = frozenset()  # those it was given arrays of, each by the `id` of its whole buffer
     registers_per_thread: int | None = None
     fault: KernelFault | None = None
     raised: Raised | None = None  # the first exception that a kernel raised
