@@ -177,8 +177,11 @@ class Evidence:
         return tuple(h for h in self.simulated.hazards if h.kind == kind and array in (None, h.array))
 
     def outside(self, array: str, axis: int, size: int) -> bool:
-        """Whether some access to the array was beyond `size` along this axis."""
-        return any(h.index and h.index[axis] >= size for h in self.found("out_of_bounds", array))
+        """Whether some access to the array was beyond `size` along this axis, and not to a flat view of it, whose index does
+        not tell along which."""
+        axes = self.request.arguments[array].ndim
+        found = (each.index or () for each in self.found("out_of_bounds", array))
+        return any(len(index) == axes and index[axis] >= size for index in found)
 
     @property
     def names_absent_lanes(self) -> bool:
