@@ -857,7 +857,7 @@ def more_sums_than_places(seen: SumsEvidence) -> bool:
     added up by a single block."""
     last = seen.simulated.launches[-1]
     stray = (each for each in seen.found("out_of_bounds") if each.writes and each.kernel == last.kernel)
-    return np.prod(last.grid) > 1 and any(each.block and each.index == each.block[:1] for each in stray)
+    return int(np.prod(last.grid)) > 1 and any(each.block and each.index == each.block[:1] for each in stray)
 
 
 @misconception("combines_every_block", shows=witness.unset("global"))
