@@ -1,4 +1,7 @@
-"""What each command of the command line takes: data, and the parser made from it. cli.py holds what the commands do."""
+"""What each command of the command line takes: data, and the parser made from it.
+
+cli.py and upkeep.py hold what the commands do.
+"""
 
 from __future__ import annotations
 

@@ -8,17 +8,27 @@ from __future__ import annotations
 
 import argparse
 import functools
-import itertools
-import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autograder import upkeep
 from autograder.arguments import parser_of
+from autograder.command_output import (
+    FAILED,
+    FAULT,
+    PASSED,
+    USAGE,
+    check_writable,
+    existing_file,
+    write_html,
+    write_json,
+    write_json_list,
+)
 from autograder.errors import KitError, UsageError
 from autograder.fault_report import unexpected, write_fault_report
 
@@ -27,8 +37,6 @@ if TYPE_CHECKING:
     from autograder.grading.spec import Lab
     from autograder.records.results import Result
     from autograder.reports.handing_back import Wanted
-
-PASSED, FAILED, USAGE, FAULT = 0, 1, 2, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -325,203 +333,9 @@ def environment(name: str, value: str | None) -> Iterator[None]:
             os.environ.update({} if before is None else {name: before})
 
 
-# ---- commands: course, release, lab, doctor, starters, bench ---------------------------------------
-
-
-def course(given: argparse.Namespace) -> int:
-    """Lays down a folder for students: lessons and labs, without solutions."""
-    from autograder.course_folder import lay_course
-
-    written = lay_course(given.folder)
-    print(f"{len(written)} files in {given.folder}; README.md there says how to begin.")
-    write_json(given, {"written": [path.as_posix() for path in written]})
-    return PASSED
-
-
-def release(given: argparse.Namespace) -> int:
-    """Lays down a folder to hand out: lessons, labs and the grader, without solutions, each lab tried in it."""
-    from autograder.release import release as make_release
-
-    written = make_release(given.folder, given.zip, tell=lambda line: print(line, flush=True))
-    zipped = f", and in {given.zip}" if given.zip else ""
-    print(f"{len(written)} files in {given.folder}{zipped}; README.md there says how to begin.")
-    write_json(given, {"written": [path.as_posix() for path in written]})
-    return PASSED
-
-
-def lab(given: argparse.Namespace) -> int:
-    """Opens JupyterLab at the course's root with the first lesson: what `make lab` does."""
-    from autograder.course_folder import course_root
-    from autograder.jupyter import open_course
-
-    write_json(given, {"root": str(course_root())})
-    return USAGE if open_course(given.options) else PASSED
-
-
-def doctor(given: argparse.Namespace) -> int:
-    """Says what this machine has, what works, and what to do about the rest."""
-    from autograder.doctor import examine
-
-    findings = examine()
-    width = max(len(each.what) for each in findings)
-    for each in findings:
-        print(f"{'ok ' if each.works else ('-- ' if each.optional else 'NO ')} {each.what:{width}}  {each.found}")
-        if each.remedy:
-            print(f"    {'':{width}}  {each.remedy}")
-    write_json(given, [vars(each) for each in findings])
-    return PASSED if all(each.works or each.optional for each in findings) else FAULT
-
-
-def starters(given: argparse.Namespace) -> int:
-    """Derives labs/ from solutions/, or with --check says where they have drifted apart."""
-    from autograder.grading.labs import labs_root
-    from autograder.grading.starters import drifted_starters, solutions_of, write_starters
-
-    root = labs_root()
-    total = len(list(solutions_of(root)))
-    if given.check:
-        drifted = drifted_starters(root)
-        print("\n".join(drifted) if drifted else f"All {total} starters are what their solutions give.")
-        write_json(given, {"starters": total, "drifted": drifted})
-        return FAILED if drifted else PASSED
-    changed = [path.relative_to(root.parent).as_posix() for path in write_starters(root)]
-    print("\n".join(f"Written: {each}" for each in changed) or f"All {total} starters were up to date.")
-    write_json(given, {"starters": total, "written": changed})
-    return PASSED
-
-
-def calibrate(given: argparse.Namespace) -> int:
-    """Times a lab's known answers here and recommends thresholds, with how often they would be wrong."""
-    from autograder.grading.known_answers import thresholds
-    from autograder.grading.labs import load_lab
-
-    shown = given.progress or sys.stderr.isatty()
-    tell = (lambda line: print(f"  {line}", file=sys.stderr)) if shown else (lambda line: None)
-    found = thresholds.calibrate(load_lab(given.lab), device=given.device, sessions=given.sessions, tell=tell)
-    print("\n\n".join(thresholds.calibration_text(each) for each in found))
-    write_json(given, [thresholds.to_dict(each) for each in found])
-    return PASSED
-
-
-def new_lab(given: argparse.Namespace) -> int:
-    """Makes a lab that grades at once, to be rewritten: spec, baseline, solution, starter and wrong answers."""
-    from autograder.grading.new_lab import write_new_lab
-
-    written = write_new_lab(given.name)
-    print("\n".join(f"Written: {path}" for path in written))
-    print(f"Try it: autograder check {given.name[:5]}")
-    write_json(given, {"written": [str(path) for path in written]})
-    return PASSED
-
-
-def fuzz(given: argparse.Namespace) -> int:
-    """Grades mutants of a lab's right answers, and holds those with full marks against a judge of its own."""
-    from autograder.grading.fuzzing.campaign import campaign
-    from autograder.grading.fuzzing.report import as_data, as_text
-    from autograder.grading.labs import load_lab
-
-    lab = load_lab(given.lab)
-    shown = given.progress or sys.stderr.isatty()
-    done = 0
-
-    def tell(verdict: object) -> None:
-        nonlocal done
-        done += 1
-        if shown:
-            print(f"\r{done} graded", end="", file=sys.stderr, flush=True)
-
-    jobs = given.jobs or os.cpu_count() or 1
-    verdicts = campaign(lab, given.mutants, given.seed, jobs, given.out, tell, marks_only=given.marks_only)
-    if shown:
-        print(file=sys.stderr)
-    print(as_text(lab.name, given.seed, verdicts))
-    write_json(given, as_data(lab.name, given.seed, verdicts))
-    if any(each.outcome == "a fault of ours" for each in verdicts):
-        return FAULT
-    return FAILED if any(each.survived for each in verdicts) else PASSED
-
-
-def bench(given: argparse.Namespace) -> int:
-    """Runs the kit's own benchmarks."""
-    from autograder.grading.bench import benchmarks
-
-    figures = {}
-    for name, found in benchmarks(given.names, given.lab, {"gpu": bench_gpu}):
-        figures[name] = found
-        for line, value in found.items():
-            print(f"{name}: {line}: {value}", flush=True)
-    write_json(given, figures)
-    return PASSED
-
-
-def bench_gpu() -> dict[str, str]:
-    """Kernels of numba.cuda beside the libraries: ratios of one run on the GPU of this machine, a minute in all."""
-    from autograder.cudagpu import find_gpu
-
-    found = find_gpu()
-    if not found.usable:
-        return {"skipped": f"no GPU can be used here: {found.reason}"}
-    from autograder.course.lesson08.measurements import ratios
-
-    return {"GPU": found.name, **ratios()}
-
-
-# ---- what commands share ---------------------------------------------------------------------------
-
-
-def existing_file(path: Path) -> Path:
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder, not a file.", remedy="To grade a folder, use `autograder grade`.")
-    if not path.exists():
-        raise UsageError(f"There is no file {path}.")
-    return path
-
-
-def check_writable(path: Path) -> None:
-    """Raises `UsageError` where a file cannot be written, before a command has done its work for it."""
-    if path.is_dir():
-        raise UsageError(f"{path} cannot be written: it is a folder.")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path} cannot be written: there is no folder {path.parent}.")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"{path} cannot be written: it is not permitted.")
-
-
-def write_json(given: argparse.Namespace, data: Any) -> None:
-    """Writes what a command found to the file given with --json."""
-    if given.json:
-        write_file(given.json, json.dumps(data, indent=1, allow_nan=False) + "\n")
-
-
-def write_json_list(given: argparse.Namespace, items: Iterable[Any]) -> None:
-    """The same of a list, one item in memory at a time."""
-    if given.json:
-        texts = (json.dumps(each, indent=1, allow_nan=False).replace("\n", "\n ") for each in items)
-        write_file(given.json, itertools.chain(["[\n "], _between(texts, ",\n "), ["\n]\n"]))
-
-
-def _between(texts: Iterable[str], comma: str) -> Iterator[str]:
-    for number, text in enumerate(texts):
-        yield f"{comma if number else ''}{text}"
-
-
-def write_html(path: Path, result: Result) -> None:
-    from autograder.reports import html
-
-    write_file(path, html.render(result))
-
-
-def write_file(path: Path, text: str | Iterable[str]) -> None:
-    try:
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines([text] if isinstance(text, str) else text)
-    except OSError as problem:
-        raise UsageError(f"{path} cannot be written: {problem.strerror}.") from None
-
-
 COMMANDS = (
-    doctor, course, release, labs, check, grade, export, gradescope, archive, demo, profile, run, lab, starters, calibrate,
-    new_lab, fuzz, bench,
+    upkeep.doctor, upkeep.course, upkeep.release, labs, check, grade, export, gradescope, archive, demo, profile, run,
+    upkeep.lab, upkeep.starters, upkeep.calibrate, upkeep.new_lab, upkeep.fuzz, upkeep.bench,
 )  # fmt: skip
 
 

@@ -15,6 +15,8 @@ from autograder.grading.worker import Worker
 from autograder.records.results import Result
 from autograder.tests.known_answers import DEVICES
 
+LEFT = "others of its kind are tested: `make test-all`, or pytest --everything, has all of them"
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
@@ -33,11 +35,25 @@ def pytest_collection() -> Generator[None, object, object]:
     return collected
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--everything", action="store_true", help="run what is marked `rest` too, as `make test-all` does")
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with a test marked `long` come first, else one core works on the last of them while the others are done."""
-    long = {item.path for item in items if item.get_closest_marker("long")}
-    items.sort(key=lambda item: item.path not in long)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What is marked `rest` is skipped, but with --everything.
+
+    Files with a test marked `long` come first, the longest before all others, else one core works on the last of them while
+    the others are done.
+    """
+    for item in items if not config.getoption("everything") else ():
+        if item.get_closest_marker("rest"):
+            item.add_marker(pytest.mark.skip(reason=LEFT))
+    seconds: dict[Path, float] = {}
+    for item in items:
+        for mark in item.iter_markers("long"):
+            seconds[item.path] = max(seconds.get(item.path, 0), *mark.args, 1)
+    items.sort(key=lambda item: -seconds.get(item.path, 0))
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,15 @@
         lab = load_lab("lab01_naive_matmul")
 
 Wrong answers fail as their first lines say, right ones earn full marks, and the verdicts that an H200 gave are kept.
+`make test` grades the answers of part.py, `make test-all` every one.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -32,6 +34,7 @@ from autograder.tests.known_answers import (
     waiting_for_a_gpu,
     without_close_calls,
 )
+from autograder.tests.part import TIMES, left_to_all, part_of_lab
 
 ROOT = Path(__file__).resolve().parents[2]
 Grade = Callable[[Lab, Path], Result]
@@ -51,7 +54,7 @@ def verdicts_of(lab: str, source: str) -> dict[str, Any]:
 class LabTests:
     """The tests of one lab's files, by a subclass that names the lab."""
 
-    pytestmark = pytest.mark.long
+    pytestmark = pytest.mark.long(60)
 
     lab: ClassVar[Lab]
     # Hints that tests of the lab's own ask for, beside those of the wrong answers: to the bonus, say.
@@ -71,16 +74,18 @@ class LabTests:
         cls.right = sorted((cls.solutions / "right").glob("*.py"))
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        if "wrong_answer" in metafunc.fixturenames:
-            metafunc.parametrize("wrong_answer", self.wrong, ids=lambda path: path.stem)
-        if "right_answer" in metafunc.fixturenames:
-            metafunc.parametrize("right_answer", self.right, ids=lambda path: path.stem)
+        part = part_of_lab(self.lab.name)
+        for kind, paths in (("wrong", self.wrong), ("right", self.right)):
+            if f"{kind}_answer" in metafunc.fixturenames:
+                metafunc.parametrize(f"{kind}_answer", [chosen(path, part.whole) for path in paths])
+        if "judged_alone" in metafunc.fixturenames:
+            alone = [path for path in self.wrong if named(path) in part.alone]
+            metafunc.parametrize("judged_alone", alone, ids=lambda path: path.stem)
 
     @property
     def known(self) -> dict[str, Path]:
         """Every known answer by its name in tables of verdicts."""
-        files = {f"{path.parent.name}/{path.stem}": path for path in (*self.right, *self.wrong)}
-        return {"solution": self.solutions / "lab.ipynb", **files}
+        return {"solution": self.solutions / "lab.ipynb", **{named(path): path for path in (*self.right, *self.wrong)}}
 
     def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(
         self, wrong_answer: Path, graded: Grade
@@ -90,6 +95,15 @@ class LabTests:
         assert not result.error and not without_close_calls(result.flags, checks), report(result)
         assert failed_checks(result) == checks, report(result)
         assert hints(result) == {hint} - {""}, report(result)
+
+    def test_a_wrong_answer_judged_by_the_checks_that_it_fails_gets_its_hint(
+        self, judged_alone: Path, worker: Worker
+    ) -> None:
+        checks, hint = promised(judged_alone)
+        grading = Grading(self.lab, worker, PUBLIC_SEED, read(self.lab, judged_alone, worker))
+        found = [judge(grading, each) for each in self.lab.checks if each.name in checks]
+        assert {each.name for each in found if each.outcome == "failed"} == checks, [each.message for each in found]
+        assert {each.name for check in found for each in check.hints} == {hint}, [each.message for each in found]
 
     def test_a_right_answer_earns_full_marks_or_the_part_that_it_names_and_no_hint(
         self, right_answer: Path, graded: Grade
@@ -122,7 +136,7 @@ class LabTests:
         assert last["cell_type"] == "code"
         assert "".join(last["source"]) in (f'check("{self.lab.name}")', f'check("{self.lab.name.partition("_")[0]}")')
 
-    @pytest.mark.parametrize("end", ("least", "most"))
+    @pytest.mark.parametrize("end", (left_to_all("least", "least"), "most"))
     def test_verdicts_nearest_to_a_threshold_hold_at_both_ends_of_the_sizes(
         self, end: str, worker: Worker, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -161,6 +175,19 @@ class LabTests:
         given = {promised(path)[1] for path in self.wrong} - {""}
         assert given | self.hints_elsewhere == {each.name for each in self.lab.hints}
 
+    def test_the_part_that_is_graded_shows_every_check_and_every_hint_twice_where_there_are_two(self) -> None:
+        """By what answers promise, and not by the verdicts by which they are chosen."""
+        part = part_of_lab(self.lab.name)
+        checks = {named(path): promised(path)[0] for path in self.wrong}
+        hints = {named(path): {promised(path)[1]} - {""} for path in self.wrong}
+        assert part.whole | part.alone <= {named(path) for path in (*self.right, *self.wrong)}
+        assert not part.whole & part.alone and all(hints[name] for name in part.alone)
+        assert shown_by(part.whole, checks) == shown_by(checks, checks)
+        assert shown_by(part.whole | part.alone, hints) == shown_by(hints, hints)
+        assert {name for name, count in shown_by(hints, hints).items() if count} | self.hints_elsewhere == {
+            each.name for each in self.lab.hints
+        }
+
     def test_no_points_or_thresholds_stand_in_the_handout_by_hand(self) -> None:
         notebook = json.loads(self.lab.notebook.read_text(encoding="utf-8"))
         prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
@@ -198,3 +225,19 @@ class LabTests:
                 of_right = [each["ratio"] for name, each in ratios.items() if name.startswith(("right/", "solution"))]
                 found[check] = max(found[check], *of_right)
         assert found == pytest.approx(dict(self.best_known), rel=0.02)
+
+
+def named(path: Path) -> str:
+    """An answer's name in tables of verdicts."""
+    return f"{path.parent.name}/{path.stem}"
+
+
+def chosen(path: Path, part: Collection[str]) -> Any:
+    """An answer as a parameter, left to `make test-all` where it is not of the part."""
+    return pytest.param(path, id=path.stem) if named(path) in part else left_to_all(path, path.stem)
+
+
+def shown_by(names: Collection[str], shows: Mapping[str, Collection[str]]) -> Mapping[str, int]:
+    """How often these answers show what they show, as far as that counts."""
+    found = Counter(each for name in names for each in shows.get(name, ()))
+    return {each: min(count, TIMES) for each, count in found.items()}

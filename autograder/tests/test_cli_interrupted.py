@@ -14,7 +14,7 @@ import pytest
 from autograder.grading.labs import labs_root
 from autograder.tests.test_grading_bad_input import GOOD
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(50)  # most of which it waits
 
 ROOT = labs_root().parent
 SIZE = 8

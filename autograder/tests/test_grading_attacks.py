@@ -27,7 +27,7 @@ from autograder.tests.attacks.made import HONEST, MADE
 from autograder.tests.finding import found
 from autograder.tests.known_answers import without_close_calls
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.long(45)
 
 FOLDER = Path(__file__).parent / "attacks"
 LAB = load_lab("lab01")

@@ -420,7 +420,11 @@ class LaunchesNothing:
 
 @pytest.mark.parametrize(
     ("name", "kernels_that_do_nothing"),
-    [*((name, False) for name in lab_names()), *((name, True) for name in lab_names()[:4])],
+    [
+        *((name, False) for name in lab_names()),
+        (lab_names()[0], True),
+        *(pytest.param(name, True, marks=pytest.mark.rest) for name in lab_names()[1:4]),
+    ],
 )
 def test_no_check_of_any_lab_can_be_made_to_fail_by_launching_nothing(name: str, kernels_that_do_nothing: bool) -> None:
     """Right results, and nothing counted: every check passes or fails in a line of its own."""

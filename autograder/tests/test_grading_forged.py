@@ -210,7 +210,10 @@ def honest_frame() -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("name", FORGERIES)
+GROWS = "JSON that grows"
+
+
+@pytest.mark.parametrize("name", sorted(FORGERIES.keys() - {GROWS}))  # of which a test of its own says that, and how large
 def test_a_forged_answer_ends_in_one_known_error_and_calls_nothing(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,7 +283,7 @@ def test_no_length_is_believed_before_it_fits(name: str) -> None:
 
 def test_what_json_can_grow_to_is_bounded() -> None:
     """Five million empty lists, the worst that the bound lets in."""
-    forged = FORGERIES["JSON that grows"](b"")
+    forged = FORGERIES[GROWS](b"")
     tracemalloc.start()
     try:
         with pytest.raises(Malformed):

@@ -1,7 +1,7 @@
 """Whoever tries to break the grader of a lab gets one clear line, and nothing else happens: attacks/hostile.
 
-Lab 1 has a corpus of its own, test_grading_attacks.py; these are labs 2 to 6. `make test` runs a share of them, and all
-with EVERY_ATTACK=1.
+Lab 1 has a corpus of its own, test_grading_attacks.py; these are labs 2 to 6. `make test` runs one of four, `make
+test-all` all of them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autograder.grading.jobs import Limits
 from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.records.results import Result
-from autograder.tests.attacks.tricks import Hostile, hostile, shared_out
+from autograder.tests.attacks.tricks import Hostile, hostile, marks_of
 
 pytestmark = pytest.mark.long
 
@@ -36,7 +36,7 @@ def said(result: Result) -> str:
     return "\n".join([result.error, *result.flags, *(f"{c.name}: {c.outcome} {c.message}" for c in result.checks)])
 
 
-@pytest.mark.parametrize("attack", shared_out(hostile()), ids=lambda each: each.name)
+@pytest.mark.parametrize("attack", [pytest.param(each, id=each.name, marks=marks_of(each)) for each in hostile()])
 def test_an_attack_breaks_nothing_and_gets_one_clear_line(attack: Hostile, worker: Worker) -> None:
     if not sys.platform.startswith("linux") and NEEDS_A_MEMORY_LIMIT in attack.says:
         pytest.skip("only Linux bounds the memory of a process")

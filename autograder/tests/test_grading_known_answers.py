@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from autograder.grading.grade import check_submission
 from autograder.grading.known_answers import measuring
-from autograder.grading.known_answers.answers import Kind, KnownAnswer, solution_of
+from autograder.grading.known_answers.answers import Kind, KnownAnswer, fingerprint, solution_of
 from autograder.grading.known_answers.recording import Recorder
 from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.worker import Worker
@@ -62,6 +63,19 @@ def test_one_that_takes_too_much_work_is_not_missing_once_graded() -> None:
     assert not measuring.is_missing(answer_called("wrong/too_much"), known, COUNTED)
 
 
+def test_an_answer_is_missing_whose_verdict_was_given_to_another_text(tmp_path: Path) -> None:
+    """On a GPU only where it is known to which text: a verdict from there is kept until somebody has one."""
+    path = tmp_path / "slow.py"
+    path.write_text("total = 0\n", encoding="utf-8")
+    answer = KnownAnswer("wrong/slow", "wrong", path)
+    here: dict[str, Any] = {"verdicts": {"wrong/slow": {}}, "source": "simulated"}
+    on_a_gpu = here | {"source": "measured"}
+    same, other = ({"texts": {"wrong/slow": text}} for text in (answer.fingerprint, "another"))
+    assert measuring.is_missing(answer, here, {}) and not measuring.is_missing(answer, on_a_gpu, {})
+    for known in (here, on_a_gpu):
+        assert not measuring.is_missing(answer, known | same, {}) and measuring.is_missing(answer, known | other, {})
+
+
 @pytest.mark.parametrize(("line", "is_kept"), [("", True), ("# not timed: it does nothing then\n", False)])
 def test_of_an_answer_that_is_not_to_be_timed_no_ratio_is_kept(tmp_path: Path, line: str, is_kept: bool) -> None:
     """Grading compares it all the same, as far as it gets."""
@@ -104,13 +118,22 @@ def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monk
     assert found == ["lab", "missing_guard"]  # the solution shows which checks compare speed
     assert second["verdicts"]["solution"] == first["verdicts"]["solution"]
     assert second["verdicts"]["wrong/missing_guard"]["failed"]
+    wrong = solution_of(lab) / "wrong" / "missing_guard.py"
+    assert second["texts"] == {"wrong/missing_guard": fingerprint(wrong.read_text(encoding="utf-8"))}
+
+
+@pytest.fixture(scope="module")
+def gpu_that_ends_every_run() -> Iterator[Worker]:
+    with Worker("autograder.tests.grading_fakes:GpuThatEndsEveryRun") as worker:
+        yield worker
 
 
 @pytest.mark.parametrize("name", lab_names())
-def test_hints_and_pictures_bear_a_gpu_that_gives_back_nothing_but_a_fault(name: str) -> None:
+def test_hints_and_pictures_bear_a_gpu_that_gives_back_nothing_but_a_fault(
+    name: str, gpu_that_ends_every_run: Worker
+) -> None:
     """What such a run lacks is no bug of a hint's, and no misconception of an answer that is right."""
-    with Worker("autograder.tests.grading_fakes:GpuThatEndsEveryRun") as worker:
-        result = check_submission(load_lab(name), solution_of(load_lab(name)) / "lab.ipynb", worker=worker)
+    result = check_submission(load_lab(name), solution_of(load_lab(name)) / "lab.ipynb", worker=gpu_that_ends_every_run)
     failed = [each for each in result.checks if each.outcome == "failed"]
     assert failed and all("CUDA error 700" in each.message for each in failed)
     assert not result.flags and not [each.name for check in failed for each in check.hints]

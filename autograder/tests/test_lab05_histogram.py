@@ -16,7 +16,8 @@ from autograder.language import parse_program, read_submission
 from autograder.records.runs import RunRequest
 from autograder.simulated_device import SimulatedDevice
 from autograder.tests.known_answers import failed_checks, promised, report
-from autograder.tests.lab_tests import Grade, LabTests, verdicts_of
+from autograder.tests.lab_tests import Grade, LabTests, chosen, verdicts_of
+from autograder.tests.part import part_of_lab
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab05_histogram"
@@ -47,7 +48,10 @@ class TestKnownAnswers(LabTests):
     hints_elsewhere = frozenset(hint for _, hint in BONUS_OF.values() if hint)
 
 
-@pytest.mark.parametrize("path", TestKnownAnswers.right, ids=lambda path: path.stem)
+GRADED = part_of_lab(LAB.name).whole | {f"right/{name}" for name in BONUS_OF}
+
+
+@pytest.mark.parametrize("path", [chosen(path, GRADED) for path in TestKnownAnswers.right])
 def test_a_right_answer_earns_its_share_of_the_bonus_and_the_hint_to_the_rest(path: Path, graded: Grade) -> None:
     result = graded(LAB, path)
     passed, hint = BONUS_OF.get(path.stem, BONUS_OF["grid_stride_loop"])

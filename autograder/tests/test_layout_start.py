@@ -13,6 +13,8 @@ import pytest
 from autograder.tests.finding import found
 from autograder.tests.test_layout_repository import ROOT
 
+pytestmark = pytest.mark.long(25)
+
 NEVER = r"autograder\.(course|decks|kernels|tests)\b|matplotlib|nbclient|IPython"
 PICTURES = r"autograder\.figures\b"
 LAB = "lab01_naive_matmul"

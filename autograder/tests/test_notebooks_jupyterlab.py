@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from autograder.cli import FAULT, USAGE
+from autograder.command_output import FAULT, USAGE
 from autograder.course_folder import FIRST_LESSON, course_root
 from autograder.decks.browser import Browser, find_browser
 from autograder.errors import GraderFault, UsageError

@@ -44,9 +44,20 @@ def assert_same(body: str, ours: dict[str, np.ndarray], theirs: dict[str, np.nda
             )
 
 
-@settings(max_examples=60, **steady)
+@settings(max_examples=20, **steady)
 @given(st.integers(0, 2**32))
 def test_random_kernels_compute_what_python_computes_thread_by_thread(seed):
+    assert_as_python(seed)
+
+
+@pytest.mark.rest
+@settings(max_examples=200, **steady)
+@given(st.integers(0, 2**32))
+def test_many_random_kernels_compute_what_python_computes_thread_by_thread(seed):
+    assert_as_python(seed)
+
+
+def assert_as_python(seed):
     choose = random.Random(seed)
     body, arrays = kernels.random_body(choose, simple=True), kernels.inputs(choose)
     assert_same(body, kernels.on_gpu(body, arrays, cuda), kernels.run_by_python(body, arrays))

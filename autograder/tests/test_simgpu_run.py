@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder import cli
+
 pytestmark = pytest.mark.long
 
 RACES = "import numpy as np\nfrom numba import cuda\n\n@cuda.jit\ndef races(a):\n    a[0] = cuda.grid(1)\n"
@@ -44,12 +46,17 @@ def notebook(path: Path, *cells: str) -> Path:
         ("other.ipynb", b"[1, 2]", "other.ipynb is no notebook of Jupyter's form 4: it has no list of cells."),
     ],
 )
-def test_what_cannot_be_run_is_said_in_one_line(name: str, content: bytes | None, said: str, tmp_path: Path) -> None:
+def test_what_cannot_be_run_is_said_in_one_line(
+    name: str, content: bytes | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """In this process: nothing of it is run."""
+    monkeypatch.chdir(tmp_path)
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    done = run(name, folder=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"autograder: {said}") and done.stderr.count("\n") == 1
+    assert cli.main(["run", name]) == 2
+    told = capsys.readouterr()
+    assert told.err.startswith(f"autograder: {said}") and told.err.count("\n") == 1 and not told.out
 
 
 def test_a_script_ends_as_it_would_by_itself(tmp_path: Path) -> None:

@@ -157,13 +157,16 @@ class Watch:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, plays: bool) -> None:
         self.seen: list[object] = []
         self.played = 0
-        run, play = Machine.run, Player.play
+        run, play, go_on = Machine.run, Player.play, Player.go_on
 
         def watched(machine: Machine, *arguments: Any) -> None:
             try:
                 run(machine, *arguments)
             finally:
                 self.seen.append(self.known_of(machine))
+
+        def on(each: Player, *arguments: Any) -> Any:
+            return go_on(each, *arguments) if plays else None
 
         def player(each: Player, *arguments: Any) -> bool:
             done = plays and play(each, *arguments)
@@ -172,6 +175,7 @@ class Watch:
 
         monkeypatch.setattr(Machine, "run", watched)
         monkeypatch.setattr(Player, "play", player)
+        monkeypatch.setattr(Player, "go_on", on)
 
     @staticmethod
     def known_of(machine: Machine) -> object:

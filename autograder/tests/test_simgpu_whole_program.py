@@ -8,13 +8,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import autograder
+from autograder import cli
 from autograder.errors import Line
 from autograder.records.hazards import Hazard
 from autograder.simgpu.host import child_processes
+from autograder.simgpu.host.dispatch import device
 from autograder.simgpu.host.findings import FOLDER, Findings, gathered, written_down
 
 pytestmark = pytest.mark.long
@@ -50,6 +53,26 @@ def run(folder, text, *options, **environment):
         env={**outside, "PYTHONPATH": str(ROOT), **environment},
     )  # fmt: skip
     return done, json.loads((folder / "found.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def run_here(tmp_path, monkeypatch, capsys):
+    """As `run`, in this process, which has loaded already what a new one takes a second for."""
+
+    def called(text, *options):
+        monkeypatch.chdir(tmp_path)
+        device.findings.begin()  # as a new process
+        (tmp_path / "program.py").write_text(text, encoding="utf-8")
+        code: Any
+        try:
+            code = cli.main(["run", "program.py", "--json", "found.json", *options])
+        except SystemExit as ended:  # the program's own, as Python itself takes it
+            code = ended.code
+        told = capsys.readouterr()
+        done = subprocess.CompletedProcess([], code, told.out, told.err)
+        return done, json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+
+    return called
 
 
 # -- told once, then counted --------------------------------------------------------------------------------------
@@ -118,17 +141,17 @@ def test_run_tells_a_fault_once_counts_it_and_writes_it(tmp_path):
     ],
     ids=["correct", "races", "exits", "exits with 5", "stops"],
 )
-def test_strict_fails_where_a_kernel_has_a_fault(text, expected, error, tmp_path):
-    done, found = run(tmp_path, text, "--strict")
+def test_strict_fails_where_a_kernel_has_a_fault(text, expected, error, run_here):
+    done, found = run_here(text, "--strict")
     assert done.returncode == expected, done.stderr
     assert len(found["hazards"]) == (0 if text is CORRECT else 1)
     assert ("--strict: faults: 1, launches with one: 3." in done.stderr) == (expected == 1)
     assert found["error"] == error
 
 
-def test_an_error_from_further_down_shows_how_it_came_there_and_none_of_our_frames(tmp_path):
+def test_an_error_from_further_down_shows_how_it_came_there_and_none_of_our_frames(tmp_path, run_here):
     (tmp_path / "library.py").write_text("def shape(text):\n    return int(text)\n", encoding="utf-8")
-    done, _ = run(tmp_path, "import library\n\ndef main():\n    library.shape('x')\n\nmain()\n")
+    done, _ = run_here("import library\n\ndef main():\n    library.shape('x')\n\nmain()\n")
     assert done.returncode == 2
     lines = done.stderr.strip().splitlines()
     assert lines[0] == "Traceback (most recent call last):" and "invalid literal for int()" in lines[-2]
@@ -136,14 +159,14 @@ def test_an_error_from_further_down_shows_how_it_came_there_and_none_of_our_fram
         "program.py", "program.py", "library.py",
     ]  # fmt: skip
     assert lines[-1].startswith("autograder: program.py, line 4: the script stopped with ValueError")
-    done, _ = run(tmp_path, "1 / 0\n")
+    done, _ = run_here("1 / 0\n")
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_an_error_that_was_raised_while_another_was_handled_shows_both(tmp_path):
-    done, _ = run(tmp_path, "try:\n    {}['a']\nexcept KeyError:\n    int('x')\n")
+def test_an_error_that_was_raised_while_another_was_handled_shows_both(run_here):
+    done, _ = run_here("try:\n    {}['a']\nexcept KeyError:\n    int('x')\n")
     assert len(done.stderr.strip().splitlines()) == 1
-    done, _ = run(tmp_path, "def f():\n    int('x')\ntry:\n    {}['a']\nexcept KeyError:\n    f()\n")
+    done, _ = run_here("def f():\n    int('x')\ntry:\n    {}['a']\nexcept KeyError:\n    f()\n")
     assert "During handling of the above exception" in done.stderr and "KeyError: 'a'" in done.stderr
 
 

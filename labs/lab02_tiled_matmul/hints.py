@@ -145,6 +145,24 @@ class TiledEvidence(ProductEvidence):
         )
 
     @property
+    def fills_less_at_the_edge(self) -> bool:
+        """Whether threads that fill a tile where C is whole fill nothing in a block that C ends in: an experiment."""
+        whole, edge = self.elsewhere(32, 64, 32).fillers, self.elsewhere(5, 64, 5).fillers
+        return not whole <= edge
+
+    @property
+    def fillers(self) -> set[tuple[int, int]]:
+        """Warp and lane of each thread of the first block that stores into shared memory: an experiment."""
+        stored = [each for each in self.accesses("store", "shared") if each.block == (0, 0, 0)]
+        return {(each.warp, int(lane)) for each in stored for lane in np.flatnonzero(each.addresses >= 0)}
+
+    @property
+    def has_small_tiles(self) -> bool:
+        """Whether the kernel has two tiles, and they are not as large as 16 x 16."""
+        launch = self.simulated_launch
+        return launch is not None and 0 < launch.shared_bytes < 2 * 4 * 16 * 16
+
+    @property
     def whole_rows(self) -> bool:
         """Whether a tile is left only where sums are long, and further the longer they are: an experiment."""
         short, longer = self.elsewhere(self.m, 4, self.n), self.elsewhere(self.m, 2 * self.k, self.n)
@@ -462,7 +480,7 @@ def barrier_in_a_branch(seen: TiledEvidence) -> bool:
 def leaves_early(seen: TiledEvidence) -> bool:
     """Threads without an element of C leave before the tiles are filled, and nobody loads what was theirs to load. They
     must stay for all phases: loading is shared work, whoever has use for it."""
-    return not seen.elsewhere(37, 64, 41).is_right
+    return not seen.elsewhere(37, 64, 41).is_right and seen.fills_less_at_the_edge
 
 
 @misconception("fills_its_tiles_to_the_edge", shows=witness.unset("shared"))
@@ -573,8 +591,7 @@ def no_reuse(seen: TiledEvidence) -> bool:
 def tile_too_small(seen: TiledEvidence) -> bool:
     """A block of {seen.block[0]} x {seen.block[1]} threads shares little: with a tile of side T one load of T is left
     over. Take tiles of 16 or 32."""
-    shares = seen.simulated_launch is not None and seen.simulated_launch.shared_bytes > 0
-    return shares and 0 < seen.block[0] * seen.block[1] <= 64 and seen.loads_a_use < 0.75
+    return seen.has_small_tiles and 0 < seen.block[0] * seen.block[1] <= 64 and seen.loads_a_use < 0.75
 
 
 @misconception("loads_each_tile_once", shows=witness.counted("global_load_requests"))

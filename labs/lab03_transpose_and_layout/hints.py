@@ -578,8 +578,9 @@ def one_thread_a_block(seen: TransposeEvidence) -> bool:
 def tile_too_small(seen: TransposeEvidence) -> bool:
     """Blocks of {seen.block[0]} x {seen.block[1]} threads are small: rows of 4 elements use half a sector, and the
     start of a block costs as much for 64 elements as for 1,024. Take tiles of 32."""
-    shares = seen.simulated_launch is not None and seen.simulated_launch.shared_bytes > 0
-    return shares and 2 < seen.block[0] * seen.block[1] <= 64
+    launch = seen.simulated_launch
+    is_small = launch is not None and 0 < launch.shared_bytes < 4 * 16 * 16
+    return is_small and 2 < seen.block[0] * seen.block[1] <= 64
 
 
 @misconception(*WHOLE_SECTORS, shows=witness.lanes("load") | witness.lanes("store"))

@@ -286,6 +286,12 @@ class SumsEvidence(observed.Evidence):
         return beyond and not self.found("negative_index")
 
     @property
+    def places_stored(self) -> int:
+        """How many places of shared memory the first block stores something in: an experiment."""
+        stored = [each for each in self.accesses("store", "shared") if each.block == (0, 0, 0)]
+        return len({(each.array, int(at)) for each in stored for at in each.addresses if at >= 0})
+
+    @property
     def places_go_by_the_grid(self) -> bool:
         """Whether the second block fills its shared array behind the places of as many threads: an experiment."""
         runs = (self.attempt.trace(replace(self.request, traced_line=line)) for line in self.filling)
@@ -490,7 +496,8 @@ def shuffled_to_the_wrong_lane(seen: SumsEvidence) -> bool:
 def beyond_the_warps(seen: SumsEvidence) -> bool:
     """The first lane of each warp has a sum to store, in a place of its own: {seen.warps} places, t // 32, in a block
     of {seen.n} threads. Whoever adds those up takes as many and no more; the other lanes take a zero."""
-    return seen.by_shuffles and (seen.reads_places_from(seen.warps) or seen.warps_share_a_place)
+    beyond = seen.reads_places_from(seen.warps) and seen.places_stored <= seen.warps
+    return seen.by_shuffles and (beyond or seen.warps_share_a_place)
 
 
 @misconception("right_on_a_full_block", "combines_every_block", shows=witness.unset("global"))
@@ -848,7 +855,9 @@ def total_not_cleared(seen: SumsEvidence) -> bool:
 def more_sums_than_places(seen: SumsEvidence) -> bool:
     """The last launch has several blocks, and each stores a sum: `total` has room for one. Whatever is left is to be
     added up by a single block."""
-    return bool(seen.found("out_of_bounds")) and bool(np.prod(seen.simulated.launches[-1].grid) > 1)
+    last = seen.simulated.launches[-1]
+    stray = (each for each in seen.found("out_of_bounds") if each.writes and each.kernel == last.kernel)
+    return int(np.prod(last.grid)) > 1 and any(each.block and each.index == each.block[:1] for each in stray)
 
 
 @misconception("combines_every_block", shows=witness.unset("global"))

@@ -262,10 +262,10 @@ class ListEvidence(Evidence):
 
     @property
     def right_after_even_rounds(self) -> bool:
-        """Whether a list is ranked right exactly where its rounds are even; of two lists one takes a round more."""
+        """Whether a list is ranked right exactly where its rounds are even; each list takes a round less than the last."""
         if self.run.fault is not None or self.simulated.hazards:
             return False
-        tried = [self.elsewhere(nodes) for nodes in (WHOLE, WHOLE // 2)]
+        tried = [self.elsewhere(nodes) for nodes in (WHOLE, WHOLE // 2, WHOLE // 4, WHOLE // 8)]
         return len({right for right, _ in tried}) == 2 and all(right == (rounds % 2 == 0) for right, rounds in tried)
 
     # ---- counted work ----------------------------------------------------------------------------

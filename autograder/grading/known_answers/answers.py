@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import runpy
 from dataclasses import dataclass
@@ -56,11 +57,21 @@ class KnownAnswer:
         """Whether it is too slow for a check that compares speed; the baseline always is."""
         return self.kind == "baseline" or speed_check in self.promise[0]
 
+    @property
+    def fingerprint(self) -> str:
+        """Of its text; empty for a notebook, most of whose text is not the answer."""
+        return fingerprint("\n".join(self._lines)) if self._lines else ""
+
     @cached_property
     def _lines(self) -> list[str]:
         if isinstance(self.submission, Path) and self.submission.suffix == ".py":
             return self.submission.read_text(encoding="utf-8").splitlines()
         return []
+
+
+def fingerprint(text: str) -> str:
+    """What stands for an answer's text beside its verdict: a verdict is of one text. How its lines end is no part of it."""
+    return hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()[:12]
 
 
 def known_answers(lab: Lab) -> dict[str, KnownAnswer]:

@@ -37,14 +37,19 @@ class KnownFile:
         self.path, self.checks = path, checks
         self.known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         self.verdicts: dict[str, Any] = self.known.get("verdicts", {})
+        self.texts: dict[str, str] = self.known.get("texts", {})  # the fingerprints of what verdicts were given to
         self.ratios, self.not_timed = (
             {check: dict(self.known.get(of, {}).get(check, {})) for check in checks} for of in ("ratios", "not timed")
         )
 
-    def take(self, name: str, verdict: Mapping[str, Any] | None, compared: Mapping[str, Comparison] | None) -> None:
+    def take(
+        self, answer: KnownAnswer, verdict: Mapping[str, Any] | None, compared: Mapping[str, Comparison] | None
+    ) -> None:
         """What was found of one answer: a verdict or none, comparisons or none, in place of what was known of it."""
+        name = answer.name
         if verdict is not None:
             self.verdicts[name] = verdict
+            self.texts[name] = answer.fingerprint
         for check in self.checks if compared is not None else ():
             self.ratios[check].pop(name, None)
             self.not_timed[check].pop(name, None)
@@ -66,6 +71,7 @@ class KnownFile:
                 for of, rows in in_order.items()
             },
             "verdicts": {each: self.verdicts[each] for each in names if each in self.verdicts},
+            "texts": {each: self.texts[each] for each in names if self.texts.get(each)},
         }
         self.path.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
 
@@ -105,7 +111,7 @@ def measure(
             finally:
                 free.put(recorder)
             with lock:
-                file.take(name, verdict, compared)
+                file.take(cases[name], verdict, compared)
                 print(name, verdict, [file.ratios[check].get(name) for check in checks], flush=True)
                 file.write(greeting.device, greeting.source, list(cases))
 
@@ -150,10 +156,16 @@ def verdict_of(result: Result) -> dict[str, Any]:
 
 
 def is_missing(answer: KnownAnswer, known: dict[str, Any], counted: dict[str, Any]) -> bool:
-    """Whether a file of verdicts lacks an answer's verdict, or its time in a check in which it was counted and ran."""
-    name = answer.name
+    """Whether a file lacks the verdict of an answer's text as it is, or its time in a check in which it was counted and ran.
+
+    To which text a verdict was given is not known of all that a GPU gave.
+    """
+    name, texts = answer.name, known.get("texts", {})
     if answer.is_graded and name not in known.get("verdicts", {}):
         return True
+    if answer.is_graded and (name in texts or known.get("source") == "simulated"):
+        if texts.get(name, "") != answer.fingerprint:
+            return True
     for check, of in counted.items():
         taken = any(name in known.get(kind, {}).get(check, {}) for kind in ("ratios", "not timed"))
         if of["launches"].get(name) and not taken:

@@ -32,9 +32,9 @@ _LOCAL = {kind: SLOT[f"local_{'load' if kind == READ else 'store'}_requests"] fo
 WAVEFRONTS, BLOCK_SECTORS = SLOT["global_load_wavefronts"], SLOT["block_load_sectors"]
 AHEAD = SLOT["global_loads_ahead"]
 AGAIN = SLOT["global_store_sectors_again"]
-_MARK = {READ: np.uint8(1), prim.WRITE: np.uint8(2)}  # bits of `Buffer.touched`
+MARK = {READ: np.uint8(1), prim.WRITE: np.uint8(2)}  # bits of `Buffer.touched`
 _NAMES = {READ: "load", prim.WRITE: "store"}
-_GLOBAL = {
+GLOBAL = {
     kind: tuple(SLOT[f"global_{name}_{what}"] for what in ("requests", "sectors", "lines", "useful_bytes"))
     for kind, name in _NAMES.items()
 }
@@ -177,7 +177,7 @@ class Counting:
     def _count_instead(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts an access for the compiler only; to several arrays, if one instruction goes to them."""
         row = self.books.made_instead(op)
-        requests = (_GLOBAL if parts[0].view.buffer.space == "global" else SHARED)[kind][0]
+        requests = (GLOBAL if parts[0].view.buffer.space == "global" else SHARED)[kind][0]
         before = row[requests]
         for part in parts:
             place = Place(part.linear, Mask(part.lanes, None))
@@ -231,7 +231,7 @@ class Counting:
         else:
             linear, origin, unit = _units(view, place.by_lane, itemsize)
             counted = _count_lanes(buffer, place, linear, origin, unit, kind, self.period)
-        requests, sectors, lines, useful_bytes = _GLOBAL[kind]
+        requests, sectors, lines, useful_bytes = GLOBAL[kind]
         row[requests] += counted.requests
         row[sectors] += counted.sectors
         row[lines] += counted.lines
@@ -267,9 +267,8 @@ class Counting:
         begin = buffer.address + place.linear * buffer.itemsize + _field_offset(view)
         first, last = begin >> count_prim.SECTOR_SHIFT, (begin + itemsize - 1) >> count_prim.SECTOR_SHIFT
         start = buffer.address >> count_prim.SECTOR_SHIFT
-        buffer.touched[first - start : last - start + 1] |= _MARK[kind]
-        warps = place.mask.warps
-        return GlobalCount(warps, warps * (last - first + 1), warps, warps, warps)
+        buffer.touched[first - start : last - start + 1] |= MARK[kind]
+        return moved_by_all(place.mask, last - first + 1)
 
     def _count_parts(
         self, buffer: Buffer, place: Place, parts: list[tuple[int, int]], kind: int
@@ -298,24 +297,31 @@ class Counting:
         Also gives how many of the sectors that it loads the first block of the batch had not loaded yet.
         """
         begin = buffer.address + place.base * itemsize
+        start = (begin >> count_prim.SECTOR_SHIFT) - (buffer.address >> count_prim.SECTOR_SHIFT)
+        counted = self.moved(buffer, place, pattern, itemsize, kind)
+        if counted.marked_at == start:  # the same sectors as last time
+            return counted, 0
+        counted.marked_at = start
+        return counted, count_prim.mark_sectors(
+            counted.touched, counted.of_first_block, start, MARK[kind], buffer.touched, buffer.stamps,
+            self.batch.first_thread + 1,
+        )  # fmt: skip
+
+    def moved(self, buffer: Buffer, place: Place, pattern: Pattern, itemsize: int, kind: int) -> GlobalCount:
+        """What a repeated access moves where it is now."""
+        begin = buffer.address + place.base * itemsize
         phase = (pattern.phase(begin, itemsize), kind)
         counted = pattern.moved.get(phase)
-        start = (begin >> count_prim.SECTOR_SHIFT) - (buffer.address >> count_prim.SECTOR_SHIFT)
         if counted is None:
             lanes, linear = place.mask.lanes, place.by_lane
+            start = (begin >> count_prim.SECTOR_SHIFT) - (buffer.address >> count_prim.SECTOR_SHIFT)
             counted = _count_lanes(buffer, place, linear, buffer.address, itemsize, kind, self.period)
             counted.touched = _listed(buffer, lanes, linear, itemsize, start)
             if kind == READ:  # the first block of the batch
                 padded = self.batch.geometry.padded
                 counted.of_first_block = _listed(buffer, lanes[:padded], linear[:padded], itemsize, start)
             pattern.moved[phase] = counted
-        if counted.marked_at == start:  # the same sectors as last time
-            return counted, 0
-        counted.marked_at = start
-        return counted, count_prim.mark_sectors(
-            counted.touched, counted.of_first_block, start, _MARK[kind], buffer.touched, buffer.stamps,
-            self.batch.first_thread + 1,
-        )  # fmt: skip
+        return counted
 
     def _count_first_block(self, view: View, place: Place, itemsize: int) -> int:
         """The sectors that the first block of the batch had not loaded yet; it stands for all blocks of the batch."""
@@ -423,10 +429,16 @@ class Counting:
         linear = (place.by_lane - lanes * size) * WARP + lanes % WARP
         totals = np.zeros(count_prim.TOTALS, np.int64)
         scratch = np.zeros(size * itemsize + 2, np.uint8)
-        count_prim.count_sectors(place.mask.lanes, linear, 0, itemsize, self.period, scratch, _MARK[READ], totals)
+        count_prim.count_sectors(place.mask.lanes, linear, 0, itemsize, self.period, scratch, MARK[READ], totals)
         requests, sectors, lines = (int(n) for n in totals[:3])
         row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
         row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
+
+
+def moved_by_all(mask: Mask, sectors: int) -> GlobalCount:
+    """What an access moves by which all lanes want one element, which lies in so many sectors."""
+    warps = mask.warps
+    return GlobalCount(warps, warps * sectors, warps, warps, warps)
 
 
 def wavefronts_of_neighbours(view: View, place: Place, elements: int, before: int) -> tuple[int, int, int]:
@@ -440,7 +452,7 @@ def _count_lanes(
 ) -> GlobalCount:
     """Counts lane by lane, blocks of `period` warps; `linear` is in units of `unit` bytes from the address `origin`."""
     totals = np.zeros(count_prim.TOTALS, np.int64)
-    count_prim.count_sectors(place.mask.lanes, linear, origin, unit, period, buffer.touched, _MARK[kind], totals)
+    count_prim.count_sectors(place.mask.lanes, linear, origin, unit, period, buffer.touched, MARK[kind], totals)
     requests, sectors, lines, elements = (int(n) for n in totals[:4])
     wavefronts = 0
     if kind == READ:

@@ -19,6 +19,7 @@ ROWS = 64  # rows of banks: one bit of a 64-bit word for each
 
 SET = 128  # slots of a warp's hash sets: 32 lanes with elements of up to 64 bytes touch at most 96 sectors
 SET_MASK = SET - 1
+LATELY = 1024  # slots for sectors that were listed, a power of 2
 NEAR = 4096  # elements and sectors within this distance have a slot each
 
 # slots of the `totals` vector of `count_sectors`
@@ -295,20 +296,23 @@ def count_new_sectors(
 def list_sectors(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, start: Integer, listed: np.ndarray
 ) -> int:
-    """Writes the sectors that these lanes touch, counted from `start`, some of them more than once; returns how many.
+    """Writes the sectors that these lanes touch, counted from `start`, few of them more than once; returns how many.
 
     `listed` has room for all sectors of each lane's element.
     """
     n = 0
     before: Integer = np.int64(-1)  # that of the lane before: neighbours mostly share one
+    lately = np.full(LATELY, -1, np.int64)  # and rows of a block, or blocks side by side
     for lane in range(lanes.shape[0]):
         if lanes[lane]:
             begin = address + linear[lane] * itemsize
             for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
                 if s != before:
-                    listed[n] = s - start
-                    n += 1
                     before = s
+                    if lately[s & (LATELY - 1)] != s:
+                        lately[s & (LATELY - 1)] = s
+                        listed[n] = s - start
+                        n += 1
     return n
 
 

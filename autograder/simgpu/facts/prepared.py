@@ -28,6 +28,7 @@ from autograder.simgpu.one_thread.loops import LoopsOfOneThread
 from autograder.simgpu.operations.lowering import Lowering
 from autograder.simgpu.operations.steps import Lowered
 from autograder.simgpu.tapes.nests import Tapes
+from autograder.simgpu.tapes.rounds import KnownRounds
 from autograder.simgpu.values.memory import Buffer, View
 from autograder.simgpu.values.values import Value
 
@@ -44,6 +45,7 @@ class Prepared:
     written_loops: LoopsOfOneThread = field(default_factory=LoopsOfOneThread)
     in_registers: LoopsInRegisters = field(default_factory=LoopsInRegisters)
     tapes: Tapes = field(default_factory=Tapes)
+    rounds: KnownRounds = field(default_factory=KnownRounds)
 
     @property
     def has_fences(self) -> bool:

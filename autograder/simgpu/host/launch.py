@@ -237,7 +237,7 @@ class RunningLaunch(LaunchState):
                 self._set_next_look()
                 machine = self.machine = Machine(self, batch, lower, self.prepared.written_loops)
                 machine.steady, machine.registers = self.steady, self.prepared.in_registers
-                machine.tapes = Player(machine, self.prepared.tapes)
+                machine.tapes = Player(machine, self.prepared.tapes, self.prepared.rounds)
                 try:
                     machine.run(lowered, bound)
                 except KernelFault as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.errors import KernelFault
@@ -26,7 +26,8 @@ class LaunchRecord:
     lines: tuple[LineProfile, ...]  # none where nobody wants them
     hazards: tuple[Hazard, ...]
     array_bytes: int
-    allocations: frozenset[int] = frozenset()  # those it was given arrays of, each by the `id` of its whole buffer
+    # those it was given arrays of, each by the `id` of its whole buffer, which is another one in the same launch made again
+    allocations: frozenset[int] = field(default=frozenset(), compare=False)
     registers_per_thread: int | None = None
     fault: KernelFault | None = None
     raised: Raised | None = None  # the first exception that a kernel raised

@@ -8,6 +8,7 @@ bounds, sectors by alignment, readers of each element) serves every later round.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -30,10 +31,12 @@ class Sums:
     def __init__(self) -> None:
         self._made: dict[int, tuple[np.ndarray, int]] = {}
 
-    def note(self, made: np.ndarray, vector: np.ndarray, shift: int) -> None:
-        """`made` is `vector + shift`, and stays alive for as long as it is not forgotten."""
+    def note(self, made: np.ndarray, vector: np.ndarray, shift: np.generic, is_less: bool = False) -> None:
+        """`made` is `vector` and a whole number, added or (`is_less`) taken away; it stays alive for as long as it is not
+        forgotten."""
         vector, earlier = self.of(vector)
-        self._made[id(made)] = vector, earlier + shift
+        far = int(cast(np.integer[Any], shift))
+        self._made[id(made)] = vector, earlier - far if is_less else earlier + far
 
     def forget(self, made: np.ndarray) -> None:
         self._made.pop(id(made), None)

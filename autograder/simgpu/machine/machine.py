@@ -100,6 +100,8 @@ class LoopsOnTape(Protocol):
 
     def play(self, loop: Operation, mask: Mask) -> bool: ...
 
+    def go_on(self, loop: Operation, running: Mask, numbers: range) -> tuple[int, Mask | None] | None: ...
+
 
 class LoopsThatAreWatched(Protocol):
     """Loops whose rounds all go the same way (host/steady_rounds.py)."""

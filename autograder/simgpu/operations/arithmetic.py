@@ -186,9 +186,9 @@ def integer_vector(
     machine.integers[op, kind] = (left, right, result)
     if kind in (ast.Add, ast.Sub):
         if isinstance(left, np.ndarray) and isinstance(right, np.generic):
-            machine.sums.note(result, left, int(right) if kind is ast.Add else -int(right))
+            machine.sums.note(result, left, right, kind is ast.Sub)
         elif isinstance(right, np.ndarray) and isinstance(left, np.generic) and kind is ast.Add:
-            machine.sums.note(result, right, int(left))
+            machine.sums.note(result, right, left)
     return result
 
 

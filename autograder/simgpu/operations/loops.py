@@ -282,7 +282,9 @@ class For(Loop):
                 if mask.active == 1:
                     quickly = machine.written.go_on(machine, self, running, number_of_round, left, None)
                 else:
-                    quickly = self.compiled(machine, running, number_of_round, asked, left, broken)
+                    quickly = None if machine.tapes is None else machine.tapes.go_on(self, running, left)
+                    if quickly is None:
+                        quickly = self.compiled(machine, running, number_of_round, asked, left, broken)
                     asked = machine.launch.work
                 if quickly is not None:
                     rounds, running = quickly
@@ -299,18 +301,13 @@ class For(Loop):
                 self.wait(machine, gone)
             if running is None:
                 break
-            books.instruction(self, running)
             if number_of_round == 0 and self.before:
                 books.issued(self, running, self.before)
             if self.is_watched:
                 counting.rounds[self] = number_of_round
             if self.is_four_at_once:
                 counting.next_round(self, number_of_round)
-            if not self.is_cheap:
-                books.loop_round(self, running)
-            self.target.assign(machine, self._fetched(machine, value, running), running)
-            running = self.one_round(machine, running, broken)
-            self.keep_in_registers(machine)
+            running = self.go_round(machine, running, value, broken)
             if running is None:
                 break
         else:
@@ -321,6 +318,16 @@ class For(Loop):
             counting.end_arms(self.behind)
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
+
+    def go_round(self, machine: Machine, running: Mask, value: Coming, broken: list[Mask]) -> Mask | None:
+        """One round, with what the loop variable is in it; the lanes that go on to the next."""
+        machine.books.instruction(self, running)
+        if not self.is_cheap:
+            machine.books.loop_round(self, running)
+        self.target.assign(machine, self._fetched(machine, value, running), running)
+        left = self.one_round(machine, running, broken)
+        self.keep_in_registers(machine)
+        return left
 
     def rounds(
         self, machine: Machine, mask: Mask, kept: Value, gone_elsewhere: GoneElsewhere

@@ -5,6 +5,9 @@ at, to count and to put in order. Where nothing but the numbers themselves depen
 the one before. Then it is recorded what it counts, which elements it accesses and what it computes (recording.py), and
 played by one compiled function (playing.py, play_primitives.py). nests.py says which loops that may be.
 
+A long loop that also loads from global memory, as `for k: total += a[row, k] * b[k, column]`, is recorded in one round
+(round_recording.py), and its others are played (rounds.py).
+
 What is counted, found and computed is what steps would count, find and compute: recording carries the operations themselves
 out, on books and numbers of its own, and each access is held against those before it as ever.
 """

@@ -89,8 +89,8 @@ class Tapes:
 
 
 def _nest_of(loop: For) -> Nest | None:
-    everything = list(_with_functions(loop))
-    if any(type(each) not in STRAIGHT or isinstance(each, FunctionCall) and not _may_call(each) for each in everything):
+    everything = list(with_functions(loop))
+    if has_branches(everything):
         return None
     loops = [each for each in everything if isinstance(each, For)]
     if any(each.orelse.statements or not isinstance(each.target, Name) for each in loops):
@@ -110,6 +110,11 @@ def _nest_of(loop: For) -> Nest | None:
     )  # fmt: skip
 
 
+def has_branches(everything: Iterable[Operation]) -> bool:
+    """Whether something among these operations is not on the one way that everybody goes, or is of an unforeseen kind."""
+    return any(type(each) not in STRAIGHT or isinstance(each, FunctionCall) and not _may_call(each) for each in everything)
+
+
 def _may_call(op: FunctionCall) -> bool:
     """Whether it is a call of a function of the kernel's own, of a type, or of what loops go over."""
     called = op.callee.constant if isinstance(op.callee, Constant) else None
@@ -126,10 +131,10 @@ def _read(op: Operation) -> frozenset[str]:
     return frozenset(each.name for each in everything_in(op) if isinstance(each, Local))
 
 
-def _with_functions(op: Operation) -> Iterator[Operation]:
+def with_functions(op: Operation) -> Iterator[Operation]:
     """An operation and all that it is made of, the device functions that it calls among them."""
     for each in everything_in(op):
         yield each
         if isinstance(each, FunctionCall):
             for lowered in each.bodies.values():
-                yield from _with_functions(lowered.body)
+                yield from with_functions(lowered.body)

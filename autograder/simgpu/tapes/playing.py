@@ -23,6 +23,7 @@ from autograder.simgpu.primitives import READ
 from autograder.simgpu.tapes.nests import MOST_FAILURES, MOST_KEPT, Key, Nest, Tapes
 from autograder.simgpu.tapes.play_primitives import MOST_ARRAYS, PLAYED, play
 from autograder.simgpu.tapes.recording import MadeOf, NotRecorded, Source, Tape, record
+from autograder.simgpu.tapes.rounds import KnownRounds, RoundPlayer
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import Accesses, View
 from autograder.simgpu.values.values import Value
@@ -61,8 +62,9 @@ class BoundTape:
 class Player:
     """The tapes of a kernel, for the batch of one machine."""
 
-    def __init__(self, machine: Machine, tapes: Tapes) -> None:
+    def __init__(self, machine: Machine, tapes: Tapes, rounds: KnownRounds) -> None:
         self.machine, self.tapes = machine, tapes
+        self.rounds = RoundPlayer(machine, rounds)
         self._bound: dict[tuple[int, ...], BoundTape] = {}
         self._patterns: dict[tuple[object, ...], Pattern] = {}
         self._made: dict[tuple[object, ...], tuple[np.ndarray, object]] = {}  # lane vectors, with what they were made of
@@ -93,6 +95,11 @@ class Player:
             if tape is None:
                 self._failed(nest, loop)
         return tape is not None and self._played(tape, mask, values)
+
+    def go_on(self, loop: Operation, running: Mask, numbers: range) -> tuple[int, Mask | None] | None:
+        """Goes the rounds of a loop with these numbers, if they are recorded: how many, and who is still in it."""
+        assert isinstance(loop, For)
+        return self.rounds.go_on(loop, running, numbers) if self._may_play() else None
 
     def _failed(self, nest: Nest, loop: For) -> None:
         """It could not be recorded as it is here."""

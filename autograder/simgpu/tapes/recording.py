@@ -149,15 +149,16 @@ class RecordingStage(Stage):
     tapes = None
     registers = None
 
-    def __init__(self, machine: Machine, recorder: TapeRecorder) -> None:
+    counting: Any  # who counts and remembers what is recorded here
+    memory: Any
+
+    def __init__(self, machine: Machine) -> None:
         batch = copy.copy(machine.batch)
         batch.diverged, batch.exited = batch.diverged.copy(), batch.exited.copy()
         self.statements = 0
         super().__init__(machine, tells=False, batch=batch)
         self.launch.next_look = NO_LIMIT
         self.books = Books(self.launch, batch)
-        self.counting: RecordingCounting = RecordingCounting(self.batch, self.books)
-        self.memory = RecordingMemory(recorder, self.counting)
         self.order = SimpleNamespace(calls_under_atomic=0)
         self.integers = self.made = MadeIntegers()
 
@@ -281,7 +282,9 @@ class TapeRecorder:
         self.registers: dict[str, View] = {}
         self.names = names
         self.blank = np.full(machine.batch.size, np.nan, np.float32)
-        self.stage = RecordingStage(machine, self)
+        self.stage = RecordingStage(machine)
+        self.stage.counting = RecordingCounting(self.stage.batch, self.stage.books)
+        self.stage.memory = RecordingMemory(self, self.stage.counting)
         frame = Frame(machine.current.function, depth=machine.current.depth)
         self.given: dict[str, Traced] = {}
         for name, value in names.items():

@@ -141,6 +141,9 @@ def is_integer(dtype: np.dtype) -> bool:
     return dtype.kind in "iu"
 
 
+SCALARS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefd")  # classes of single numbers
+
+
 def to_dtype(value: N, dtype: np.dtype) -> N:
     """A value converted as the GPU converts it: floats are cut towards zero, integers wrap."""
     if dtype.kind in "iu" and value.dtype.kind == "f":
@@ -148,7 +151,7 @@ def to_dtype(value: N, dtype: np.dtype) -> N:
         return cast(N, np.clip(whole, -(2.0**63), 2.0**63 - 1024).astype(np.int64).astype(dtype))
     if dtype == BOOL:
         return cast(N, np.not_equal(value, 0))
-    if isinstance(value, np.generic) and value.dtype.kind in "iufb":  # for one number, ten times as quick as `astype`
+    if type(value) in SCALARS:  # for one number, ten times as quick as `astype`
         return cast(N, dtype.type(value))
     return cast(N, value.astype(dtype))
 
