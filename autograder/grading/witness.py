@@ -42,6 +42,9 @@ class Seen(Protocol):
     def launch(self) -> Launch | None: ...
 
     @property
+    def simulated_launch(self) -> Launch | None: ...
+
+    @property
     def simulated(self) -> Run: ...
 
     def accesses(self, kind: AccessKind, space: str = ...) -> list[Access]: ...
@@ -202,8 +205,8 @@ def _launch_in_words(launch: Launch) -> str:
 
 
 def _launch_in_question(seen: Seen) -> Launch | None:
-    """The launch that hints are about; of a run whose fault left none, the first that the simulated GPU carries out."""
-    return seen.launch or next(iter(seen.simulated.launches), None)
+    """The launch that hints are about; of a run whose fault left none, that which the simulated GPU carries out."""
+    return seen.launch or seen.simulated_launch
 
 
 def launched(which: Callable[[Any], Launch | None] = _launch_in_question) -> Witness:

@@ -855,10 +855,11 @@ def total_not_cleared(seen: SumsEvidence) -> bool:
 def more_sums_than_places(seen: SumsEvidence) -> bool:
     """The last launch has several blocks, and each stores a sum: `total` has room for one. Whatever is left is to be
     added up by a single block."""
-    for last in seen.simulated.launches[-1:]:
-        stray = (each for each in seen.found("out_of_bounds") if each.writes and each.kernel == last.kernel)
-        return int(np.prod(last.grid)) > 1 and any(each.block and each.index == each.block[:1] for each in stray)
-    return False
+    launches = seen.simulated.launches
+    if not launches or int(np.prod(launches[-1].grid)) == 1:
+        return False
+    stray = (each for each in seen.found("out_of_bounds") if each.writes and each.kernel == launches[-1].kernel)
+    return any(each.block and each.index == each.block[:1] for each in stray)
 
 
 @misconception("combines_every_block", shows=witness.unset("global"))

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from autograder.grading import Attempt, witness
-from autograder.grading.evidence import ProductEvidence, recogniser
+from autograder.grading.evidence import ProductEvidence, recogniser, threads_of
 from autograder.grading.failures import WorkLeftOut
 from autograder.grading.products import product
 from autograder.records.counters import SIGNS, Counters, LineProfile
@@ -36,10 +36,6 @@ WORK = ("asks_global_memory_seldom", *IN_A_BLOCK)
 OF_NO_INSTRUCTIONS = ("bank_conflicts", "too_few_blocks_for_the_gpu", "scattered_loads")  # causes that take only time
 SPEED = ("as_fast_as_it_gets", "as_fast_with_edges")
 Matrix = np.ndarray
-
-
-def threads_of(launch: Launch) -> int:
-    return int(np.prod(launch.grid) * np.prod(launch.block))
 
 
 class FastEvidence(ProductEvidence):
