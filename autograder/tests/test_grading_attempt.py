@@ -510,13 +510,14 @@ def test_the_time_of_a_run_that_was_not_verified_cannot_be_asked_for() -> None:
             assert measured.measured_ns
 
 
-def test_a_sample_whose_results_nobody_knows_is_looked_at_by_somebody() -> None:
+def test_a_sample_whose_results_nobody_knows_earns_nothing_and_is_looked_at_by_somebody() -> None:
     def judged(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
         raise AssertionError("nothing of it is known")
 
     attempt = attempt_with()
     attempt.results = {"double": judged}
-    attempt._verify_known(RunRequest("double", {}), Run(is_unverified=True))
+    with pytest.raises(CheckFailed, match="those of `double` were not, at this size"):
+        attempt._verify_known(RunRequest("double", {}), Run(is_unverified=True))
     assert len(attempt.flags) == 1 and "results of this size were not looked at" in attempt.flags[0]
 
 
@@ -528,7 +529,8 @@ def test_a_race_is_told_of_a_sample_only_where_its_results_can_be_judged(is_unve
     attempt.results = {"double": lambda attempt, request, outputs: None}
     run = Run(hazards=(race,), is_unverified=is_unverified)
     if is_unverified:
-        attempt._verify_sampled(RunRequest("double", {}), run, None)
+        with pytest.raises(CheckFailed, match="Work counts where its results are verified"):
+            attempt._verify_sampled(RunRequest("double", {}), run, None)
         assert len(attempt.flags) == 1
     else:
         with pytest.raises(CheckFailed, match="Two threads write"):
