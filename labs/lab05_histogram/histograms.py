@@ -94,7 +94,7 @@ def counting_launch(run: Run) -> Launch | None:
 def expect_share(request: RunRequest, run: Run, least: float = LEAST_COUNTED) -> None:
     """Fails the check unless the blocks that were sampled counted something like their share, and only what they loaded.
 
-    Where bins are as all blocks leave them, others were carried out beside the sample, and the bins are held to their counts.
+    Where bins are as all blocks leave them, others were carried out beside the sample: those bins were verified as they are.
     """
     bins, items, launch = run.outputs["bins"].astype(np.int64), request.arguments["items"], counting_launch(run)
     if launch is None or launch.counted is None:
