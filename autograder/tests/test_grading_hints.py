@@ -56,24 +56,22 @@ def tried_near_misses() -> list[Any]:
     """One for each check of a lab that their hints look at, first those that are judged by the fewest checks; the rest are
     left to `make test-all`."""
     found = []
-    for lab in LABS:
-        of_lab = near_misses(lab)
+    for name_of_lab in LABS:
+        lab, of_lab = load_lab(name_of_lab), near_misses(name_of_lab)
         checks = {i: looked_at(lab, each) for i, each in enumerate(of_lab)}
         every = frozenset({"every check"})
         judged_by = {i: frozenset().union(*each) if all(each) else every for i, each in checks.items()}
-        first = sorted(judged_by, key=lambda i: len(load_lab(lab).checks if judged_by[i] is every else judged_by[i]))
+        first = sorted(judged_by, key=lambda i: len(lab.checks if judged_by[i] is every else judged_by[i]))
         tried = covering({i: judged_by[i] for i in first})
-        names = [f"{lab[:5]}-{i}" for i in range(len(of_lab))]
-        found += [
-            pytest.param(lab, each, id=name) if i in tried else pytest.param(lab, each, marks=pytest.mark.rest, id=name)
-            for i, (name, each) in enumerate(zip(names, of_lab, strict=True))
-        ]
+        for i, each in enumerate(of_lab):
+            marks = [] if i in tried else [pytest.mark.rest]
+            found.append(pytest.param(name_of_lab, each, marks=marks, id=f"{lab.name[:5]}-{i}"))
     return found
 
 
-def looked_at(lab: str, near_miss: dict[str, Any]) -> list[set[str]]:
+def looked_at(lab: Lab, near_miss: dict[str, Any]) -> list[set[str]]:
     """For each of the hints that it must not get, the checks that this looks at; none where these are all."""
-    rules = {rule.name: rule for rule in load_lab(lab).hints}
+    rules = {rule.name: rule for rule in lab.hints}
     return [set(rules[name].checks or near_miss.get("fails", ())) for name in near_miss["hints"]]
 
 
@@ -261,7 +259,7 @@ def test_a_near_miss_gets_none_of_the_hints_that_are_not_its_own(
 ) -> None:
     lab = load_lab(lab_name)
     submission = submission_from_cells("mutant.py", [("mutant.py", near_miss["text"])], is_notebook=False)
-    by_hint = looked_at(lab_name, near_miss)
+    by_hint = looked_at(lab, near_miss)
     found = judged(lab, submission, set().union(*by_hint) if all(by_hint) else (), simulated)
     failed, passed = ({name for name, each in found.items() if each.outcome == how} for how in ("failed", "passed"))
     for name, checks in zip(near_miss["hints"], by_hint, strict=True):
