@@ -33,7 +33,7 @@ pytestmark = pytest.mark.long(110)
 
 SEED = 20_260
 MUTANTS = 300
-SHARE = 3  # of a lab's mutants `make test` takes the first of so many parts
+SHARE, LEAST = 3, 5  # of a lab's mutants `make test` takes the first of so many parts, and no fewer than so many
 SHARES = {"lab06": 3, "lab07": 1}  # and 6 of each other lab: a mutant of these takes three and nine times as long
 PARTS = ("first", "others")
 LABS = [name for name in lab_names() if (solution_of(load_lab(name)) / "judge.py").is_file()]
@@ -91,7 +91,7 @@ def graded_mutants(name: str) -> list[Mutant]:
 def part_of(name: str, which: str) -> list[Mutant]:
     """The first of a lab's mutants, or the others."""
     found = graded_mutants(name)
-    first = -(-len(found) // SHARE)
+    first = max(LEAST, -(-len(found) // SHARE))
     return found[:first] if which == "first" else found[first:]
 
 
