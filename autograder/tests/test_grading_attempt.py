@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import BrokenDefinition, GraderFault, KernelFault, Line, NotCounted
-from autograder.grading import attempt as attempt_module
-from autograder.grading import closeness, products
+from autograder.grading import closeness, inputs, products
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed, Unverified
@@ -87,7 +86,7 @@ def test_an_array_compared_piece_by_piece_is_compared_as_a_whole(shape, magnitud
 
 @pytest.mark.parametrize("shape", [3, (7, 9), (0, 4), 50])
 def test_inputs_are_those_that_the_report_says_how_to_make(shape, monkeypatch):
-    monkeypatch.setattr(attempt_module, "DRAWN_AT_ONCE", 4)
+    monkeypatch.setattr(inputs, "DRAWN_AT_ONCE", 4)
     attempt = attempt_with()
     for array in (attempt.uniform(shape), attempt.integers(-3, 2**40, shape, np.int64), attempt.integers(1, 6, shape)):
         assert np.array_equal(array, eval(attempt._recipes[id(array)][1], {"np": np}))

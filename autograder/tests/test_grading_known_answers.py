@@ -106,6 +106,7 @@ def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monk
     assert second["verdicts"]["wrong/missing_guard"]["failed"]
     wrong = solution_of(lab) / "wrong" / "missing_guard.py"
     assert second["texts"] == {"wrong/missing_guard": fingerprint(wrong.read_text(encoding="utf-8"))}
+    assert second["seconds"].keys() == set(names) and all(0 < each < 60 for each in second["seconds"].values())
 
 
 @pytest.fixture(scope="module")

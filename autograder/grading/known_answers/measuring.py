@@ -38,18 +38,27 @@ class KnownFile:
         self.known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         self.verdicts: dict[str, Any] = self.known.get("verdicts", {})
         self.texts: dict[str, str] = self.known.get("texts", {})  # the fingerprints of what verdicts were given to
+        self.seconds: dict[str, float] = self.known.get("seconds", {})  # of a processor, to grade it whole
         self.ratios, self.not_timed = (
             {check: dict(self.known.get(of, {}).get(check, {})) for check in checks} for of in ("ratios", "not timed")
         )
 
     def take(
-        self, answer: KnownAnswer, verdict: Mapping[str, Any] | None, compared: Mapping[str, Comparison] | None
+        self,
+        answer: KnownAnswer,
+        verdict: Mapping[str, Any] | None,
+        compared: Mapping[str, Comparison] | None,
+        seconds: float,
     ) -> None:
-        """What was found of one answer: a verdict or none, comparisons or none, in place of what was known of it."""
+        """What was found of one answer: a verdict or none, comparisons or none, in place of what was known of it.
+
+        `seconds`: what it took to give that verdict.
+        """
         name = answer.name
         if verdict is not None:
             self.verdicts[name] = verdict
             self.texts[name] = answer.fingerprint
+            self.seconds[name] = float(f"{seconds:.2g}")
         for check in self.checks if compared is not None else ():
             self.ratios[check].pop(name, None)
             self.not_timed[check].pop(name, None)
@@ -75,6 +84,8 @@ class KnownFile:
             "verdicts": {each: self.verdicts[each] for each in names if each in self.verdicts},
             "texts": {each: self.texts[each] for each in names if self.texts.get(each)},
         }
+        if source == "simulated":  # for tests, which take the quickest of those that show the same
+            form["seconds"] = {each: self.seconds[each] for each in names if each in self.seconds}
         self.path.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
 
 
@@ -112,7 +123,7 @@ def measure(
             finally:
                 free.put(recorder)
             with lock:
-                file.take(cases[name], verdict, compared)
+                file.take(cases[name], verdict, compared, recorder.seconds)
                 print(name, verdict, [file.ratios[check].get(name) for check in checks], flush=True)
                 file.write(greeting.device, greeting.source, list(cases))
 
