@@ -155,6 +155,11 @@ class Worker:
     def source(self) -> Source:
         return self.greeting.source
 
+    @property
+    def seconds_used(self) -> float:
+        """Of a processor, by the process, for the submission that was read last; on a GPU, by the clock."""
+        return self.limits.submission_seconds - self._seconds_left
+
     def close(self) -> None:
         """Ends the process, if there is one."""
         process, self._process, self._greeting, self._is_read = self._process, None, None, False

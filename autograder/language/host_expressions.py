@@ -232,6 +232,10 @@ class HostExpressions(HostState):
             return self.configure(node, owner, key)
         if isinstance(owner, (int, float, Reference)) or owner is None:
             raise self.fault(node, f"`{quoted(node.value)}` cannot be indexed.")
+        return self.item_of(node, owner, key)
+
+    def item_of(self, node: ast.AST, owner: Any, key: Any) -> Any:
+        """A part of something; an element of a device array comes over to the host."""
         found = self.guarded(node, _item, owner, key)
         if is_on_device(owner) and not is_on_device(found):
             self.note(node, "an element", owner.dtype.itemsize)

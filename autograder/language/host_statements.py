@@ -111,6 +111,9 @@ class HostStatements(HostExpressions):
 
     def over(self, node: ast.expr, items: Any) -> Iterator[Any]:
         """The items that a loop comes to, one by one; some iterators complain only on the way."""
+        if is_on_device(items) and items.ndim:
+            yield from (self.item_of(node, items, place) for place in range(items.shape[0]))
+            return
         self.check_iterable(node, items)
         iterator = iter(items)
         while (item := self.guarded(node, next, iterator, _END)) is not _END:
@@ -141,9 +144,11 @@ class HostStatements(HostExpressions):
         if isinstance(target, ast.Name):
             self.frames[-1][1][target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
-            if not isinstance(value, (tuple, list, range)) or self.guarded(target, len, value) != len(target.elts):
+            is_array_of_parts = is_array(value) and value.ndim > 0
+            unpacks = is_array_of_parts or isinstance(value, (tuple, list, range))
+            if not unpacks or self.guarded(target, len, value) != len(target.elts):
                 raise self.fault(target, f"This cannot be unpacked into {len(target.elts)} variables.")
-            for each, part in zip(target.elts, value, strict=True):
+            for each, part in zip(target.elts, self.over(target, value), strict=True):
                 self.assign(each, part)
         elif isinstance(target, ast.Subscript):
             owner, key = self.evaluate(target.value), self.evaluate(target.slice)

@@ -24,8 +24,8 @@ from autograder.simgpu.values.memory import Buffer
 
 # Warp instructions, a fraction of a second: launches that take no more together are carried out whole.
 LITTLE_WORK = 1 << 20
-MOST_WORK = 14 << 20  # of all runs of one request until its plan stays as it is: about four seconds
-MOST_CANDIDATES = 1 << 24  # places compared to find the blocks that write some elements
+MOST_WORK = 64 << 20  # of all runs of one request until its plan stays as it is: some three to ten seconds
+MOST_CANDIDATES = 1 << 24  # places looked at to find the blocks that write some elements
 MOST_ROUNDS = 6  # runs with a plan that grew; the next one leaves nothing out
 ALL = None  # of a launch's blocks
 
@@ -94,34 +94,45 @@ class Footprint:
         wanted = np.setdiff1d(wanted, self.stores.elements, assume_unique=True)
         if not len(wanted):
             return np.zeros(0, np.int64)
-        written = self._begins_of(wanted, size)
-        if written is None or not written[1].any(axis=1).all():
-            return ALL
-        places, begins_there, left_out, starts = written
-        begins = np.zeros(size, bool)
-        begins[places[begins_there]] = True
-        return np.flatnonzero(left_out & begins[np.clip(starts, 0, size - 1)])
+        found = self._left_out_writers(wanted, size)
+        return ALL if found is None or not found[0].all() else found[1]
 
     def left_out_write(self, elements: np.ndarray, size: int) -> np.ndarray:
         """A flag for each of these elements that a block left out writes; none is set where no rule is seen."""
-        written = None if self.stores.has_atomics else self._begins_of(elements, size)
-        return np.zeros(len(elements), bool) if written is None else np.asarray(written[1].any(axis=1))
+        found = None if self.stores.has_atomics else self._left_out_writers(elements, size)
+        return np.zeros(len(elements), bool) if found is None else found[0]
 
-    def _begins_of(self, elements: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-        """Where blocks would begin that write these elements, whether one that was left out does, which were left out,
-        and where each block begins; None where no rule is seen, or where it is too much to look at."""
+    def _left_out_writers(self, elements: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Which of these elements blocks that were left out write, by the rule, and which blocks; None where no rule is
+        seen, or where it is too much to look at.
+
+        Each element is looked up in the blocks that may write it, or each block in the elements, whichever are fewer.
+        """
         if self.rule is None:
             return None
         starts, pattern = self.rule
-        if len(elements) * len(pattern) > MOST_CANDIDATES:
+        is_left_out = np.ones(len(starts), bool)
+        is_left_out[self.carried_out] = False
+        blocks = np.flatnonzero(is_left_out & (starts >= 0) & (starts < size))
+        begins = starts[blocks]
+        if min(len(elements), len(blocks)) * len(pattern) > MOST_CANDIDATES:
             return None
-        left_out = np.ones(len(starts), bool)
-        left_out[self.carried_out] = False
-        left_out &= (starts >= 0) & (starts < size)
-        begins = np.zeros(size, bool)
-        begins[starts[left_out]] = True
-        places = elements[:, None] - pattern[None, :]
-        return places, begins[np.clip(places, 0, size - 1)] & (places >= 0), left_out, starts
+        if len(elements) <= len(blocks):
+            begins_at = np.zeros(size, bool)
+            begins_at[begins] = True
+            places = elements[:, None] - pattern[None, :]
+            of_a_block = begins_at[np.clip(places, 0, size - 1)] & (places >= 0)
+            writes = np.zeros(size, bool)
+            writes[places[of_a_block]] = True
+            return np.asarray(of_a_block.any(axis=1)), blocks[writes[begins]]
+        is_wanted, is_written, writes = np.zeros(size, bool), np.zeros(size, bool), np.zeros(len(blocks), bool)
+        is_wanted[elements] = True
+        for number, start in enumerate(begins):
+            places = start + pattern[: np.searchsorted(pattern, size - start)]
+            wanted = places[is_wanted[places]]
+            writes[number] = len(wanted) > 0
+            is_written[wanted] = True
+        return is_written[elements], blocks[writes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +275,8 @@ class Plan:
                     reached = wanted if each.reach is None else wanted[each.reach[wanted]]
                     found[key] = each.footprint.missing_for(reached, size)
                 missing = found[key]
-                if missing is ALL and partial.is_for_the_host_alone and each.work > LITTLE_WORK:
+                is_most = missing is ALL or 2 * len(missing) > each.footprint.geometry.blocks
+                if is_most and partial.is_for_the_host_alone and each.work > LITTLE_WORK:
                     continue  # as for a copy that is handed back: what has been launched is judged by what it wrote
                 if missing is ALL or len(missing):
                     producers[each.launch] = each

@@ -69,6 +69,10 @@ class FakeWorker(Worker):
         functions = {"double": FunctionSummary("host", ("a", "out"), line, "def double(a, out): ...")}
         self.summary = summary or Summary("double.py", functions)
 
+    @property
+    def seconds_used(self) -> float:
+        return 0.0
+
     def read(self, submission: Any, *_: Any, **__: Any) -> Summary:
         return self.summary
 

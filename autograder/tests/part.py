@@ -2,11 +2,10 @@
 
 The rule goes by the verdicts that are kept of them (solutions/LAB/calibration/simulated.json):
 
-- Graded whole are answers by which each check is failed twice and passed twice, each bonus earned twice and missed twice,
-  and each kind of flag raised twice: or as often as there are answers for it, where there are fewer.
-- Of the others, those by which each hint is given twice are judged by the checks that they fail, and by no others.
-- Of answers that show the same, those are taken first that were not timed, or are predicted to take the least time: to
-  simulate them takes less, too.
+- Graded whole are answers by which each check is failed and passed, each bonus earned and missed, and each kind of flag
+  raised.
+- Of the others, those by which each hint is given are judged by the checks that they fail, and by no others.
+- Of answers that show the same, the one is taken that took the least time of a processor to grade.
 - Always graded whole: an answer of which no verdict is kept, or one that was given to another text, and a right answer that
   a page of the course names.
 
@@ -16,9 +15,9 @@ The rest is skipped, and says so.
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +28,6 @@ import pytest
 from autograder.grading.known_answers.answers import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMES = 2  # once would do, were not one answer in reach of one mistake
 PAGES = ("*.md", "labs/*.md", "labs/*/lab.ipynb", "notebooks/*.md", "notebooks/*.ipynb", "slides/*.md", "autograder/*.md")
 
 Name = TypeVar("Name", bound=Hashable)
@@ -42,45 +40,40 @@ class Part:
 
     whole: frozenset[str]  # graded as submissions are
     alone: frozenset[str]  # judged by the checks that they fail
+    new: frozenset[str]  # of the first: no verdict of their text is kept
 
 
 def part_of(kept: Mapping[str, Any], texts: Mapping[str, str], named: Collection[str] = ()) -> Part:
     """The part of the answers in `texts`, by name, of which the file `kept` has verdicts; those `named` are in it whole."""
     stale = {name for name, text in texts.items() if kept.get("texts", {}).get(name) != fingerprint(text)}
-    verdicts = {name: kept["verdicts"][name] for name in _quickest_first(kept) if name in texts and name not in stale}
+    verdicts = {name: kept["verdicts"][name] for name in quickest_first(kept) if name in texts and name not in stale}
     first = [name for name in verdicts if name in named]
     whole = covering(_decisions(verdicts), first)
     hints = {name: [("hint", hint) for hint in each["hints"]] for name, each in verdicts.items()}
     given = covering(hints, whole)
-    return Part(frozenset([*whole, *stale]), frozenset(given) - frozenset(whole))
+    return Part(frozenset([*whole, *stale]), frozenset(given) - frozenset(whole), frozenset(stale))
 
 
-def covering(
-    shows: Mapping[Name, Iterable[Hashable]], first: Collection[Name] = (), times: int = TIMES
-) -> list[Name]:
-    """Names by which all is shown so many times that any name shows: those `first`, then one after the other.
+def covering(shows: Mapping[Name, Iterable[Hashable]], first: Collection[Name] = ()) -> list[Name]:
+    """Names by which all is shown that any name shows: those `first`, then one after the other.
 
     In the order of `shows`, for one thing to be shown after the other in the order of their texts: a name that is added
     takes the place of one behind it, or none.
     """
     of = {name: frozenset(each) for name, each in shows.items()}
     chosen = list(first)
-    seen = Counter(each for name in chosen for each in of[name])
+    seen = {each for name in chosen for each in of[name]}
     for wanted in sorted(frozenset().union(*of.values()), key=repr):
-        for name, shown in of.items():
-            if seen[wanted] >= times:
-                break
-            if wanted in shown and name not in chosen:
-                chosen.append(name)
-                seen.update(shown)
+        if wanted not in seen:
+            chosen.append(next(name for name, shown in of.items() if wanted in shown))
+            seen.update(of[chosen[-1]])
     return chosen
 
 
-def _quickest_first(kept: Mapping[str, Any]) -> list[str]:
-    """The names of the answers that have a verdict, by how many times the baseline's time they are predicted to take."""
-    names = kept.get("verdicts", {})
-    times = {name: sum(1 / of[name]["ratio"] for of in kept.get("ratios", {}).values() if name in of) for name in names}
-    return sorted(names, key=times.__getitem__)
+def quickest_first(kept: Mapping[str, Any]) -> list[str]:
+    """The names of the answers that have a verdict, by the seconds of a processor that it took to give it."""
+    seconds: Mapping[str, float] = kept.get("seconds", {})
+    return sorted(kept.get("verdicts", ()), key=lambda name: seconds.get(name, math.inf))
 
 
 def _decisions(verdicts: Mapping[str, Any]) -> dict[str, list[tuple[str, ...]]]:
@@ -119,6 +112,13 @@ def _named() -> frozenset[str]:
     """What the course's pages name."""
     paths = [path for pattern in PAGES for path in ROOT.glob(pattern) if path.name != "CHANGELOG.md"]
     return named_in("\n".join(path.read_text(encoding="utf-8") for path in paths))
+
+
+def first_of(values: Iterable[Any], tried: int = 1, name: Callable[[Any], str] = str) -> list[Any]:
+    """Parameters of a test that is the same for all of them: the first ones, and the rest left to `make test-all`."""
+    return [
+        pytest.param(each, id=name(each)) if i < tried else left_to_all(each, name(each)) for i, each in enumerate(values)
+    ]
 
 
 def left_to_all(value: Value, name: str) -> Any:

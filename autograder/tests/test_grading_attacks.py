@@ -24,6 +24,7 @@ from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.records.results import Result
 from autograder.tests.attacks.made import HONEST, MADE
+from autograder.tests.attacks.tricks import marks_by_name
 from autograder.tests.finding import found
 from autograder.tests.known_answers import without_close_calls
 
@@ -90,7 +91,7 @@ def hold_against(line: str, content: bytes, name: str, worker: Worker, folder: P
     assert dict(os.environ) == environment and os.getcwd() == here
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [pytest.param(each, marks=marks_by_name(each), id=each) for each in FILES])
 def test_an_attack_gains_nothing_and_gets_one_clear_line(
     name: str, worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +103,7 @@ def test_an_attack_gains_nothing_and_gets_one_clear_line(
     hold_against(line, content, "lab.py", worker, tmp_path)
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", [pytest.param(each, marks=marks_by_name(each), id=each) for each in MADE])
 def test_a_file_that_no_editor_would_write_gets_one_clear_line(
     name: str, worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

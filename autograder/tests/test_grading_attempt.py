@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import BrokenDefinition, GraderFault, KernelFault, Line, NotCounted
-from autograder.grading import attempt as attempt_module
-from autograder.grading import closeness, products
+from autograder.grading import closeness, inputs, products
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed, Unverified
@@ -87,7 +86,7 @@ def test_an_array_compared_piece_by_piece_is_compared_as_a_whole(shape, magnitud
 
 @pytest.mark.parametrize("shape", [3, (7, 9), (0, 4), 50])
 def test_inputs_are_those_that_the_report_says_how_to_make(shape, monkeypatch):
-    monkeypatch.setattr(attempt_module, "DRAWN_AT_ONCE", 4)
+    monkeypatch.setattr(inputs, "DRAWN_AT_ONCE", 4)
     attempt = attempt_with()
     for array in (attempt.uniform(shape), attempt.integers(-3, 2**40, shape, np.int64), attempt.integers(1, 6, shape)):
         assert np.array_equal(array, eval(attempt._recipes[id(array)][1], {"np": np}))
@@ -510,13 +509,14 @@ def test_the_time_of_a_run_that_was_not_verified_cannot_be_asked_for() -> None:
             assert measured.measured_ns
 
 
-def test_a_sample_whose_results_nobody_knows_is_looked_at_by_somebody() -> None:
+def test_a_sample_whose_results_nobody_knows_earns_nothing_and_is_looked_at_by_somebody() -> None:
     def judged(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
         raise AssertionError("nothing of it is known")
 
     attempt = attempt_with()
     attempt.results = {"double": judged}
-    attempt._verify_known(RunRequest("double", {}), Run(is_unverified=True))
+    with pytest.raises(CheckFailed, match="those of `double` were not, at this size"):
+        attempt._verify_known(RunRequest("double", {}), Run(is_unverified=True))
     assert len(attempt.flags) == 1 and "results of this size were not looked at" in attempt.flags[0]
 
 
@@ -528,7 +528,8 @@ def test_a_race_is_told_of_a_sample_only_where_its_results_can_be_judged(is_unve
     attempt.results = {"double": lambda attempt, request, outputs: None}
     run = Run(hazards=(race,), is_unverified=is_unverified)
     if is_unverified:
-        attempt._verify_sampled(RunRequest("double", {}), run, None)
+        with pytest.raises(CheckFailed, match="Work counts where its results are verified"):
+            attempt._verify_sampled(RunRequest("double", {}), run, None)
         assert len(attempt.flags) == 1
     else:
         with pytest.raises(CheckFailed, match="Two threads write"):

@@ -2,7 +2,8 @@
 
 A campaign of any size is `autograder fuzz LAB`; here are some for each lab, by a fixed seed, judged first. Graded is only
 who is wrong, and not already in the judge's first and plainest case, and only up to the first check that says so.
-`make test` takes 300 of all labs together, among which is every kind of change.
+There are 300 of all labs together; `make test` takes the first third, in which is every kind of change, as in the rest. Of
+those that once had full marks it tries the first of each lab.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import shutil
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,12 +27,15 @@ from autograder.grading.fuzzing.report import as_data, as_text
 from autograder.grading.known_answers.answers import solution_of
 from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.worker import Worker
+from autograder.tests.part import covering, left_to_all
 
 pytestmark = pytest.mark.long(110)
 
 SEED = 20_260
 MUTANTS = 300
+SHARE, LEAST = 3, 5  # of a lab's mutants `make test` takes the first of so many parts, and no fewer than so many
 SHARES = {"lab06": 3, "lab07": 1}  # and 6 of each other lab: a mutant of these takes three and nine times as long
+PARTS = ("first", "others")
 LABS = [name for name in lab_names() if (solution_of(load_lab(name)) / "judge.py").is_file()]
 
 LAST_TERMS = """    for term in range(DEEP):
@@ -66,11 +71,28 @@ SURVIVORS = [
 ]  # fmt: skip
 
 
+def survivors() -> list[Any]:
+    """Each with a name; but for the first of its lab it is left to `make test-all`."""
+    names = [f"{name}-{number}" for number, (name, *_) in enumerate(SURVIVORS)]
+    tried = covering({name: [of[0]] for name, of in zip(names, SURVIVORS, strict=True)})
+    return [
+        pytest.param(*of, marks=[] if name in tried else [pytest.mark.rest], id=name)
+        for name, of in zip(names, SURVIVORS, strict=True)
+    ]
+
+
 @cache
 def graded_mutants(name: str) -> list[Mutant]:
     shares = {each: SHARES.get(each[:5], 6) for each in LABS}
     count = -(-MUTANTS * shares[name] // sum(shares.values()))
     return list(mutants(right_answers(load_lab(name)), SEED, count))
+
+
+def part_of(name: str, which: str) -> list[Mutant]:
+    """The first of a lab's mutants, or the others."""
+    found = graded_mutants(name)
+    first = max(LEAST, -(-len(found) // SHARE))
+    return found[:first] if which == "first" else found[first:]
 
 
 def test_every_kind_of_change_is_made_and_stays_the_same_for_a_seed() -> None:
@@ -83,11 +105,10 @@ def test_every_kind_of_change_is_made_and_stays_the_same_for_a_seed() -> None:
 
 
 def test_the_mutants_that_are_graded_are_many_and_of_every_kind() -> None:
-    found: set[str] = set()
-    for name in LABS:
-        found.update(*(each.kinds for each in graded_mutants(name)))
     assert sum(len(graded_mutants(name)) for name in LABS) >= MUTANTS
-    assert found == {*KINDS, "statement", "barrier"}
+    for which in PARTS:
+        found = {kind for name in LABS for each in part_of(name, which) for kind in each.kinds}
+        assert found == {*KINDS, "statement", "barrier"}
 
 
 def test_no_two_mutants_are_one_program_and_none_is_a_right_answer() -> None:
@@ -103,7 +124,7 @@ def test_a_judge_finds_nothing_wrong_with_a_right_answer(name: str) -> None:
     assert judged(lab, judge_of(lab), ast.unparse(right_answers(lab)["solution"]), SEED) == []
 
 
-@pytest.mark.parametrize("name, base, right, wrong, words", SURVIVORS)
+@pytest.mark.parametrize("name, base, right, wrong, words", survivors())
 def test_a_judge_finds_what_once_had_full_marks(name: str, base: str, right: str, wrong: str, words: str) -> None:
     lab = load_lab(name)
     text = ast.unparse(right_answers(lab)[base])
@@ -112,26 +133,29 @@ def test_a_judge_finds_what_once_had_full_marks(name: str, base: str, right: str
     assert found and words in found[0]
 
 
-def test_what_once_had_full_marks_has_them_no_more(simulated: Worker) -> None:
-    for name, base, right, wrong, _ in SURVIVORS:
-        lab = load_lab(name)
-        text = ast.unparse(right_answers(lab)[base]).replace(right, wrong)
-        marks = marks_of(lab, Mutant(0, base, (), wrong, text), simulated)
-        assert marks.outcome in ("failed", "unreadable"), (name, base, wrong)
+@pytest.mark.parametrize("name, base, right, wrong, words", survivors())
+def test_what_once_had_full_marks_has_them_no_more(
+    name: str, base: str, right: str, wrong: str, words: str, simulated: Worker
+) -> None:
+    lab = load_lab(name)
+    text = ast.unparse(right_answers(lab)[base]).replace(right, wrong)
+    marks = marks_of(lab, Mutant(0, base, (), wrong, text), simulated)
+    assert marks.outcome in ("failed", "unreadable"), words
 
 
+@pytest.mark.parametrize("which", (PARTS[0], left_to_all(PARTS[1], PARTS[1])))
 @pytest.mark.parametrize("name", LABS)
-def test_no_mutant_that_is_wrong_passes_every_check(name: str, simulated: Worker) -> None:
+def test_no_mutant_that_is_wrong_passes_every_check(name: str, which: str, simulated: Worker) -> None:
     lab = load_lab(name)
     cases = judge_of(lab)
     wrong: list[tuple[Mutant, list[str]]] = []
-    for mutant in graded_mutants(name):
+    for mutant in part_of(name, which):
         if found := judged(lab, cases, mutant.text, SEED):
             wrong.append((mutant, found))
     plainest = next(cases(np.random.default_rng(SEED))).name
     subtle = [(each, found) for each, found in wrong if not found[0].startswith(f"{plainest}:")]
     survived = [(each.said, found) for each, found in subtle if not marks_of(lab, each, simulated).failed]
-    assert len(wrong) > len(graded_mutants(name)) // 2
+    assert len(wrong) > len(part_of(name, which)) // 2
     assert subtle and not survived
 
 

@@ -27,7 +27,7 @@ from autograder.grading.worker import Worker
 from autograder.language.source import Submission, submission_from_cells
 from autograder.records.results import CheckResult
 from autograder.tests.known_answers import hints
-from autograder.tests.part import left_to_all
+from autograder.tests.part import covering, left_to_all, part_of_lab, quickest_first
 from autograder.tests.remedies import Remedy, promised_hints, remedies
 
 pytestmark = pytest.mark.long(90)
@@ -46,7 +46,33 @@ def near_misses(lab: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
 
 
-NEAR_MISSES = [pytest.param(lab, each, id=f"{lab[:5]}-{i}") for lab in LABS for i, each in enumerate(near_misses(lab))]
+def kept_verdicts(lab: str) -> Any:
+    """What the simulated GPU gave a lab's known answers."""
+    path = ROOT / "solutions" / lab / "calibration" / "simulated.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def tried_near_misses() -> list[Any]:
+    """One for each check of a lab that their hints look at, first those that are judged by the fewest checks; the rest are
+    left to `make test-all`."""
+    found = []
+    for name_of_lab in LABS:
+        lab, of_lab = load_lab(name_of_lab), near_misses(name_of_lab)
+        checks = {i: looked_at(lab, each) for i, each in enumerate(of_lab)}
+        every = frozenset({"every check"})
+        judged_by = {i: frozenset().union(*each) if all(each) else every for i, each in checks.items()}
+        first = sorted(judged_by, key=lambda i: len(lab.checks if judged_by[i] is every else judged_by[i]))
+        tried = covering({i: judged_by[i] for i in first})
+        for i, each in enumerate(of_lab):
+            marks = [] if i in tried else [pytest.mark.rest]
+            found.append(pytest.param(name_of_lab, each, marks=marks, id=f"{lab.name[:5]}-{i}"))
+    return found
+
+
+def looked_at(lab: Lab, near_miss: dict[str, Any]) -> list[set[str]]:
+    """For each of the hints that it must not get, the checks that this looks at; none where these are all."""
+    rules = {rule.name: rule for rule in lab.hints}
+    return [set(rules[name].checks or near_miss.get("fails", ())) for name in near_miss["hints"]]
 
 
 def judged(lab: Lab, submission: Submission, names: Collection[str], worker: Worker) -> dict[str, CheckResult]:
@@ -227,18 +253,17 @@ def test_nothing_is_tried_for_a_hint_whose_witness_is_not_among_what_the_check_h
 # ---- near misses -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lab_name, near_miss", NEAR_MISSES)
+@pytest.mark.parametrize("lab_name, near_miss", tried_near_misses())
 def test_a_near_miss_gets_none_of_the_hints_that_are_not_its_own(
     lab_name: str, near_miss: dict[str, Any], simulated: Worker
 ) -> None:
     lab = load_lab(lab_name)
-    rules = {rule.name: rule for rule in lab.hints}
     submission = submission_from_cells("mutant.py", [("mutant.py", near_miss["text"])], is_notebook=False)
-    by_hint = [set(rules[name].checks or near_miss.get("fails", ())) for name in near_miss["hints"]]
+    by_hint = looked_at(lab, near_miss)
     found = judged(lab, submission, set().union(*by_hint) if all(by_hint) else (), simulated)
     failed, passed = ({name for name, each in found.items() if each.outcome == how} for how in ("failed", "passed"))
-    for name, looked_at in zip(near_miss["hints"], by_hint, strict=True):
-        fits = looked_at and looked_at <= passed if near_miss.get("passes") else (looked_at or failed) & failed
+    for name, checks in zip(near_miss["hints"], by_hint, strict=True):
+        fits = checks and checks <= passed if near_miss.get("passes") else (checks or failed) & failed
         assert fits, f"{name} is not asked, or the check not passed: {near_miss['said']}"
         assert not any(name == hint.name for each in found.values() for hint in each.hints), near_miss["said"]
 
@@ -246,7 +271,7 @@ def test_a_near_miss_gets_none_of_the_hints_that_are_not_its_own(
 @pytest.mark.parametrize("name", [name for name in LABS if near_misses(name)])
 def test_a_hint_has_two_near_misses_among_known_answers_and_mutants(name: str) -> None:
     lab = load_lab(name)
-    verdicts = json.loads((ROOT / "solutions" / name / "calibration" / "simulated.json").read_text(encoding="utf-8"))
+    verdicts = kept_verdicts(name)
     missed = Counter(hint for each in near_misses(name) for hint in each["hints"])
     for rule in lab.hints:
         for answer, verdict in verdicts["verdicts"].items():
@@ -276,20 +301,31 @@ def with_an_idle_launch(text: str) -> str | None:
 
 
 def answers_by_launch() -> list[Any]:
-    """For each hint that names launches, a wrong answer that gets it, and what that is after a launch of no use."""
-    found = {}
+    """For each hint that names launches, a wrong answer that gets it, and what that is after a launch of no use.
+
+    Of a lab's hints that are seen by the same one is tried, and those of answers that nobody has graded yet: the rest are
+    left to `make test-all`.
+    """
+    found: list[Any] = []
     for lab in map(load_lab, LABS):
-        kept = (ROOT / "solutions" / lab.name / "calibration" / "simulated.json").read_text(encoding="utf-8")
+        of_lab, new = {}, part_of_lab(lab.name).new
+        kept = kept_verdicts(lab.name)
         rules = {rule.name: rule for rule in lab.hints if "a launch" in rule.shows}
-        for answer, verdict in json.loads(kept)["verdicts"].items():
+        for answer in quickest_first(kept):
+            verdict = kept["verdicts"][answer]
             if not answer.startswith("wrong/"):
                 continue
             text = (ROOT / "solutions" / lab.name / f"{answer}.py").read_text(encoding="utf-8")
             for name in {*verdict["hints"]} & {*rules}:
                 checks = frozenset(rules[name].checks or verdict["failed"]) & {*verdict["failed"]}
-                if (lab.name, name) not in found and (other := with_an_idle_launch(text)) is not None:
-                    found[lab.name, name] = pytest.param(lab, name, other, checks, id=f"{lab.name[:5]}-{name}")
-    return list(found.values())
+                if name not in of_lab and (other := with_an_idle_launch(text)) is not None:
+                    of_lab[name] = (lab, name, other, checks), answer
+        shows = {name: [rules[name].shows] for name in of_lab}
+        tried = covering(shows, [name for name, (_, answer) in of_lab.items() if answer in new])
+        for name, (values, _) in of_lab.items():
+            marks = [] if name in tried else [pytest.mark.rest]
+            found.append(pytest.param(*values, marks=marks, id=f"{lab.name[:5]}-{name}"))
+    return found
 
 
 @pytest.mark.parametrize("lab, name, text, checks", answers_by_launch())
@@ -315,13 +351,17 @@ def test_every_hint_that_a_wrong_answer_gets_has_its_remedy_there(name: str) -> 
 
 
 def tried_remedies() -> list[Any]:
-    """One for each hint of a lab, and the rest by `make test-all`: the same hint's others take as long and say as much."""
+    """One for each check of a lab that they are to mend, and those of answers that nobody has graded yet; the rest are left
+    to `make test-all`: what an answer is once it is mended does not change with the hints."""
     found: list[Any] = []
-    of_hints = set()
-    for each in (each for name in LABS for each in remedies(name) if not each.is_none):
-        name, of = f"{each.lab[:5]}-{each.answer}", (each.lab, each.hint)
-        found.append(left_to_all(each, name) if of in of_hints else pytest.param(each, id=name))
-        of_hints.add(of)
+    for lab in LABS:
+        of_lab, new = {each.answer: each for each in remedies(lab) if not each.is_none}, part_of_lab(lab).new
+        quickest = [name.removeprefix("wrong/") for name in quickest_first(kept_verdicts(lab))]
+        mends = {answer: of_lab[answer].promise[0] for answer in (*quickest, *of_lab) if answer in of_lab}
+        tried = covering(mends, [answer for answer in of_lab if f"wrong/{answer}" in new])
+        for answer, each in of_lab.items():
+            name = f"{lab[:5]}-{answer}"
+            found.append(pytest.param(each, id=name) if answer in tried else left_to_all(each, name))
     return found
 
 

@@ -19,27 +19,18 @@ from autograder.grading.worker import Worker
 from autograder.records.results import Result
 
 KNOWN = {
-    "verdicts": {"solution": {}, "wrong/slow": {}, "wrong/never_ends": {}},
+    "verdicts": {"solution": {}, "wrong/slow": {}, "wrong/never_ends": {}, "wrong/too_much": {}},
     "ratios": {"speed": {"solution": {"ratio": 3.0}, "baseline": {"ratio": 1.0}}},
-    "not timed": {"speed": {"wrong/never_ends": "It was stopped."}},
+    "not timed": {"speed": {"wrong/never_ends": "It was stopped.", "wrong/too_much": "It ends before."}},
 }
-COUNTED: dict[str, Any] = {
-    "speed": {
-        "launches": {
-            "baseline": [{}],
-            "solution": [{}],
-            "wrong/slow": [{}],
-            "wrong/never_ends": [{}],
-            "wrong/too_much": [],
-            "another block": [{}],
-        }
-    }
-}
+CHECKS = ("speed",)
 
 
-def answer_called(name: str) -> KnownAnswer:
+def answer_called(name: str, folder: Path) -> KnownAnswer:
+    path = folder / f"{name.replace('/', '_')}.py"
+    path.write_text("", encoding="utf-8")
     kinds: dict[str, Kind] = {"baseline": "baseline", "solution": "solution", "wrong": "wrong"}
-    return KnownAnswer(name, kinds.get(name.partition("/")[0], "variant"), Path(f"{name}.py"))
+    return KnownAnswer(name, kinds.get(name.partition("/")[0], "variant"), path)
 
 
 @pytest.mark.parametrize(
@@ -50,17 +41,12 @@ def answer_called(name: str) -> KnownAnswer:
         ("wrong/slow", True),  # graded, not timed
         ("wrong/never_ends", False),  # the file says why it was not
         ("wrong/new", True),  # no verdict
-        ("wrong/too_much", True),  # no verdict; nothing to time
+        ("wrong/too_much", False),  # nothing was compared, and the file says so
         ("another block", True),  # a variant: only timed
     ],
 )
-def test_an_answer_is_missing_that_has_no_verdict_or_was_counted_and_never_timed(name: str, missing: bool) -> None:
-    assert measuring.is_missing(answer_called(name), KNOWN, COUNTED) is missing
-
-
-def test_one_that_takes_too_much_work_is_not_missing_once_graded() -> None:
-    known = KNOWN | {"verdicts": {"wrong/too_much": {}}}
-    assert not measuring.is_missing(answer_called("wrong/too_much"), known, COUNTED)
+def test_an_answer_is_missing_that_has_no_verdict_or_no_time(name: str, missing: bool, tmp_path: Path) -> None:
+    assert measuring.is_missing(answer_called(name, tmp_path), KNOWN, CHECKS) is missing
 
 
 def test_an_answer_is_missing_whose_verdict_was_given_to_another_text(tmp_path: Path) -> None:
@@ -71,9 +57,9 @@ def test_an_answer_is_missing_whose_verdict_was_given_to_another_text(tmp_path: 
     here: dict[str, Any] = {"verdicts": {"wrong/slow": {}}, "source": "simulated"}
     on_a_gpu = here | {"source": "measured"}
     same, other = ({"texts": {"wrong/slow": text}} for text in (answer.fingerprint, "another"))
-    assert measuring.is_missing(answer, here, {}) and not measuring.is_missing(answer, on_a_gpu, {})
+    assert measuring.is_missing(answer, here, ()) and not measuring.is_missing(answer, on_a_gpu, ())
     for known in (here, on_a_gpu):
-        assert not measuring.is_missing(answer, known | same, {}) and measuring.is_missing(answer, known | other, {})
+        assert not measuring.is_missing(answer, known | same, ()) and measuring.is_missing(answer, known | other, ())
 
 
 @pytest.mark.parametrize(("line", "is_kept"), [("", True), ("# not timed: it does nothing then\n", False)])
@@ -120,6 +106,7 @@ def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monk
     assert second["verdicts"]["wrong/missing_guard"]["failed"]
     wrong = solution_of(lab) / "wrong" / "missing_guard.py"
     assert second["texts"] == {"wrong/missing_guard": fingerprint(wrong.read_text(encoding="utf-8"))}
+    assert second["seconds"].keys() == set(names) and all(0 < each < 60 for each in second["seconds"].values())
 
 
 @pytest.fixture(scope="module")

@@ -29,16 +29,25 @@ TEXTS = {name: f"the text of {name}\n" for name in VERDICTS}
 KEPT: dict[str, Any] = {"verdicts": VERDICTS, "texts": {name: fingerprint(text) for name, text in TEXTS.items()}}
 
 
-def test_each_check_bonus_flag_and_hint_is_shown_twice_where_there_are_two() -> None:
+def test_each_check_bonus_flag_and_hint_is_shown() -> None:
     part = part_of(KEPT, TEXTS)
-    assert part.whole == {"right/a", "right/b", "right/c", "wrong/a", "wrong/b", "wrong/e", "wrong/f", "wrong/g"}
-    assert part.alone == {"wrong/d"}, "`two` is given once, and `one` by what is graded whole"
+    assert part.whole == {"right/a", "right/b", "wrong/a", "wrong/e", "wrong/f"} and not part.new
+    assert part.alone == {"wrong/d"}, "`one` is given by what is graded whole"
+
+
+def test_of_those_that_show_the_same_the_one_is_taken_that_was_graded_in_the_least_time() -> None:
+    seconds = dict.fromkeys(VERDICTS, 2.0) | {"right/c": 1.0, "wrong/c": 0.5, "wrong/h": 1.5}
+    part = part_of(KEPT | {"seconds": seconds}, TEXTS)
+    assert part.whole == {"right/b", "wrong/c", "wrong/h"} and part.alone == {"wrong/d"}
+    del seconds["wrong/c"]  # of whom nobody knows: behind all others
+    assert part_of(KEPT | {"seconds": seconds}, TEXTS).whole == {"right/c", "right/b", "wrong/a", "wrong/h"}
 
 
 def test_an_answer_that_nobody_has_graded_or_whose_text_is_another_is_graded_whole() -> None:
     before = part_of(KEPT, TEXTS)
     changed = part_of(KEPT, TEXTS | {"wrong/i": "total = 0\n", "wrong/new": "total = 1\n"})
-    assert changed.whole == before.whole | {"wrong/i", "wrong/new"} and changed.alone == before.alone
+    assert changed.new == {"wrong/i", "wrong/new"}
+    assert changed.whole == before.whole | changed.new and changed.alone == before.alone
     assert part_of({}, TEXTS).whole == set(TEXTS)
     unknown = part_of({"verdicts": VERDICTS}, TEXTS)
     assert unknown.whole == set(TEXTS) and not unknown.alone, "to which text a verdict was given must be kept"
@@ -46,7 +55,7 @@ def test_an_answer_that_nobody_has_graded_or_whose_text_is_another_is_graded_who
 
 def test_what_an_answer_showed_that_was_changed_is_shown_by_another() -> None:
     part = part_of(KEPT, TEXTS | {"wrong/a": "total = 0\n"})
-    assert part.whole == part_of(KEPT, TEXTS).whole | {"wrong/c"} and part.alone == {"wrong/d"}
+    assert part.whole == part_of(KEPT, TEXTS).whole | {"wrong/b"} and part.alone == {"wrong/d"}
 
 
 def test_what_a_page_names_is_graded_whole() -> None:
@@ -56,10 +65,10 @@ def test_what_a_page_names_is_graded_whole() -> None:
 
 def test_an_answer_that_shows_nothing_new_changes_nothing_and_one_that_is_taken_takes_a_later_one_s_place() -> None:
     shows = {"b": ["x"], "d": ["x", "y"], "f": ["y"], "h": ["y", "z"]}
-    assert covering(shows) == ["b", "d", "f", "h"]
-    assert covering(shows | {"j": ["x", "y"]}) == ["b", "d", "f", "h"]
-    assert covering({"b": ["x"], "c": ["y"], "d": ["x", "y"], "f": ["y"], "h": ["z"]}) == ["b", "d", "c", "h"]
-    assert covering(shows, first=["h"], times=1) == ["h", "b"]
+    assert covering(shows) == ["b", "d", "h"]
+    assert covering(shows | {"j": ["x", "y"]}) == ["b", "d", "h"]
+    assert covering({"b": ["x"], "c": ["y"], **shows}) == ["b", "c", "h"]
+    assert covering(shows, first=["h"]) == ["h", "b"]
 
 
 def test_how_lines_end_is_no_part_of_a_text() -> None:

@@ -67,6 +67,7 @@ def test_the_worker_loads_neither() -> None:
     assert among(f"{NEVER}|{PICTURES}", set(done.stdout.split())) == []
 
 
+@pytest.mark.rest  # to compile all anew takes longer than all that is compiled, which set-up does in a clean clone
 def test_set_up_compiles_all_that_a_first_check_needs(tmp_path: Path) -> None:
     code = found(r"^COMPILE := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[1]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path)}

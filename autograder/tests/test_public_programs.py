@@ -103,6 +103,7 @@ def results(mirrors: Path, commit: str, tmp_path_factory: pytest.TempPathFactory
     return {Path(each.file).name: each for each in found}
 
 
+@pytest.mark.rest  # twelve programs, each in a process of its own; the tool is used before a release
 @pytest.mark.long
 def test_what_became_of_each(results: dict[str, ProgramResult]) -> None:
     assert {name: each.outcome for name, each in results.items()} == {
@@ -117,6 +118,7 @@ def test_what_became_of_each(results: dict[str, ProgramResult]) -> None:
     assert results["cells.ipynb"].told.startswith("cell 1: ModuleNotFoundError")
 
 
+@pytest.mark.rest  # twelve programs, each in a process of its own; the tool is used before a release
 @pytest.mark.long
 def test_hazards_are_told_once_with_how_often(results: dict[str, ProgramResult]) -> None:
     (hazard,) = results["outside.py"].hazards

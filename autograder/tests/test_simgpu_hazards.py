@@ -640,9 +640,29 @@ def goes_round(a):
         i += 0 if i > 64 else 1
 
 
+def adds_up_for_long(a):
+    for i in range(1_000_000):
+        a[cuda.threadIdx.x] += i
+
+
+def goes_round_in_a_call(a):
+    for _ in range(2):
+        goes_round_as_a_function(a)
+
+
+@cuda.jit(device=True)
+def goes_round_as_a_function(a):
+    i = cuda.grid(1)
+    while i < a.size:
+        a[i % 32] = 1
+        i += 0 if i > 64 else 1
+
+
 @pytest.mark.parametrize(
     "kernel, grid, words, kind",
     [
+        (adds_up_for_long, 1, "on 1 of 1 blocks of 32 threads, in loops that do end, but later", "still_going"),
+        (goes_round_in_a_call, 1, r"\(an endless loop\?\): in the second half of it no block came to its end", ""),
         (goes_on_writing, 1, "on 1 of 1 blocks of 32 threads, and was still getting on", "still_going"),
         (goes_on_writing, 2048, r"on [\d,]+ of 2,048 blocks of 32 threads, and was still getting on", "still_going"),
         (goes_round, 1, r"\(an endless loop\?\): in the second half of it no block came to its end", ""),

@@ -23,6 +23,7 @@ from autograder.simgpu.in_registers import loops
 from autograder.simgpu.in_registers.going import RoundsOfLanes
 from autograder.simgpu.wider.random_numbers import initial_states
 from autograder.tests import register_kernels
+from autograder.tests.part import first_of
 
 pytestmark = pytest.mark.long
 
@@ -232,7 +233,7 @@ def forms(kernel: Any) -> list[Prepared]:
     return list(kernel.__autograder_function__.notes[Prepared].values())
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=[each.__name__ for each in KERNELS])
+@pytest.mark.parametrize("kernel", first_of(KERNELS, tried=4, name=lambda each: each.__name__))
 def test_a_compiled_loop_tells_what_steps_tell(
     kernel: Any, by_steps: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,7 +254,7 @@ def test_a_compiled_loop_tells_what_steps_tell(
     assert sum(gone) > 30
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", first_of(SEEDS, tried=2))
 def test_random_kernels_tell_the_same_either_way(seed: int, by_steps: Callable[[bool], None]) -> None:
     choose = random.Random(9000 + seed)
     text, arguments = register_kernels.kernel_text(choose), register_kernels.inputs(choose)

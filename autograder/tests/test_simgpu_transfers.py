@@ -58,6 +58,24 @@ def reads(a, spare):
     if a[2] > 0:
         pass
 
+def loops_over_rows(a, spare):
+    for row in a.reshape(2, 4):
+        double[1, 4](row)
+
+def unpacks_rows(a, spare):
+    first, (second, third) = a.reshape(2, 4)[0], a[:4].reshape(2, 2)
+    double[1, 4](first)
+    double[1, 2](third)
+
+def unpacks_elements(a, spare):
+    first, second = a[:2]
+    for each in a[2:5]:
+        assert each > second
+
+def unpacks_what_the_host_has(a, spare):
+    first, second = np.array([3, 4])
+    double[1, first + second](a)
+
 def assigns(a, spare):
     a[1:3] = 7
 
@@ -79,6 +97,10 @@ ASKED = {
     "sets_aside": [("device_array", 200)],
     "sets_aside_the_same": [("device_array_like", 32)],
     "reads": [("an element", 4)],
+    "loops_over_rows": [],
+    "unpacks_rows": [],
+    "unpacks_elements": 5 * [("an element", 4)],
+    "unpacks_what_the_host_has": [],
     "assigns": [("an assignment", 4)],
     "assigns_on_the_device": [("an assignment on the device", 32)],
     "passes_an_array": [("a NumPy array as an argument", 64)],
@@ -97,7 +119,13 @@ def run(function: str, **options: Any) -> Run:
 def test_each_request_is_kept_with_its_size_and_line(function: str) -> None:
     transfers = run(function).transfers
     assert [(each.what, each.size_bytes) for each in transfers] == ASKED[function]
-    assert all(f"def {function}" in PROGRAM.splitlines()[each.line.number - 2] for each in transfers)
+    begins = PROGRAM.splitlines().index(f"def {function}(a, spare):") + 1
+    assert all(begins < each.line.number <= begins + 2 for each in transfers)
+
+
+def test_rows_of_a_device_array_are_parts_of_it() -> None:
+    assert (run("loops_over_rows").outputs["a"] == 2 * ARGUMENTS["a"]).all()
+    assert run("unpacks_rows").outputs["a"].tolist() == [0, 2, 8, 12, 4, 5, 6, 7]
 
 
 def test_to_device_makes_no_copy_of_what_is_there_already_and_fills_what_it_is_given() -> None:

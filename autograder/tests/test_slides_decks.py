@@ -15,6 +15,7 @@ from autograder.decks.__main__ import HANDOUTS, ROOT, SLIDES, build
 from autograder.decks.browser import HEIGHT, WIDTH, Browser, find_browser
 from autograder.decks.fitting import LEAST_TEXT
 from autograder.decks.source import CodeBlock, Deck, Text, read_deck
+from autograder.tests.part import first_of
 
 pytestmark = pytest.mark.long
 
@@ -25,6 +26,8 @@ LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA
 LOOK = (Path(__file__).parent / "look_at_slide.js").read_text(encoding="utf-8")
 
 decks = pytest.mark.parametrize("source", SOURCES, ids=lambda s: s.stem)
+# What does not depend on what a deck's slides say.
+one_deck = pytest.mark.parametrize("source", first_of(SOURCES, name=lambda s: s.stem))
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +189,7 @@ def test_a_deck_asks_the_network_for_nothing_and_its_console_stays_quiet(page: P
     assert walk.complaints == []
 
 
-@decks
+@one_deck
 def test_the_presenter_view_opens_from_disk_and_shows_the_notes(page: Path, browser: Browser, source: Path) -> None:
     browser.open(page)
     browser.evaluate("Reveal.slide(1)")
@@ -200,7 +203,7 @@ def test_the_presenter_view_opens_from_disk_and_shows_the_notes(page: Path, brow
     browser.evaluate("opened[0].close()")
 
 
-@decks
+@one_deck
 def test_a_deck_prints_as_a_handout_with_a_page_and_a_bookmark_for_each_slide(
     page: Path, browser: Browser, source: Path, out: Path
 ) -> None:
@@ -214,7 +217,7 @@ def test_a_deck_prints_as_a_handout_with_a_page_and_a_bookmark_for_each_slide(
     assert data.count(b"/Alt") == figures, "every figure on paper has its words, once"
 
 
-@decks
+@one_deck
 def test_a_handout_comes_without_answers_and_with_notes(page: Path, browser: Browser, source: Path) -> None:
     slides = read_deck(source).slides
     printed = "document.querySelectorAll('.pdf-page').length"
@@ -229,7 +232,7 @@ def test_a_handout_comes_without_answers_and_with_notes(page: Path, browser: Bro
     assert browser.evaluate(f"Math.max(...{notes}.map(each => each.scrollHeight))") <= HEIGHT, "a page each"
 
 
-@decks
+@one_deck
 def test_the_presenter_view_has_a_clock_for_the_pace(page: Path, browser: Browser, source: Path) -> None:
     browser.open(page)
     seconds = browser.evaluate("Reveal.getSlidesAttributes().map(each => Number(each['data-timing']))")
@@ -237,7 +240,7 @@ def test_the_presenter_view_has_a_clock_for_the_pace(page: Path, browser: Browse
     assert browser.evaluate("Reveal.getConfig().defaultTiming") is not None, "without it the presenter view has no pace"
 
 
-@decks
+@one_deck
 def test_a_handout_shows_builds_at_their_end_and_no_code_faded(page: Path, browser: Browser) -> None:
     browser.open(page, "?view=print")
     browser.wait_for("document.querySelectorAll('.pdf-page').length > 0")
@@ -251,7 +254,7 @@ def test_a_handout_shows_builds_at_their_end_and_no_code_faded(page: Path, brows
     assert browser.evaluate(f"{waiting}.map({looks}).every(each => each.visibility === 'visible')")
 
 
-@decks
+@one_deck
 def test_a_deck_prints_with_a_page_for_each_step_where_that_is_asked_for(
     page: Path, browser: Browser, walk: Walk
 ) -> None:

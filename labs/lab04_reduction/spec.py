@@ -57,6 +57,7 @@ ROUNDINGS = 64.0
 # Small numbers lie in a width of so much, from the first of these up to so much more.
 ADDEND, MORE, WIDTH = 0.1, 0.0005, 3e-5
 STRAYS = (500, 2000)  # among so many of them one is 1
+SMALL_DRAWS = 5  # a sum of thousands of sums, one after the other, is off by 2 to 233 roundings: one draw in six spares it
 
 # The baseline is the first idea: neighbours first, one element a thread. On one H200 a grid that fills the GPU once was 4.4
 # to 5.4 times as fast (predicted: 5.2 to 6.1), whatever its tree; eight elements a thread 3.0 times (3.2); a better tree
@@ -445,10 +446,11 @@ def right_for_every_size(attempt: Attempt) -> None:
 @check(points=1, after=("right_for_every_size",))
 def loses_no_small_numbers(attempt: Attempt) -> None:
     """Many blocks: a hundred thousand small numbers are not lost on a sum that has grown large."""
-    request = _sum_of(small_numbers(attempt, attempt.drawn(*MANY_SMALL)))
-    run = attempt.run(request)
-    expect_total(attempt, request, run.outputs["total"])
-    expect_kernels_read(run, request)
+    for _ in range(SMALL_DRAWS):
+        request = _sum_of(small_numbers(attempt, attempt.drawn(*MANY_SMALL)))
+        run = attempt.run(request)
+        expect_total(attempt, request, run.outputs["total"])
+        expect_kernels_read(run, request)
     if "block_sums_kernel" not in attempt.unusable:  # whose own checks say so, and have its points
         alone = block_sums(attempt, *FRACTIONS, quarters=True)  # another kernel may have made the total
         expect_sums(attempt, attempt.run(alone), alone)

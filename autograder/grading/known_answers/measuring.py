@@ -38,26 +38,37 @@ class KnownFile:
         self.known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         self.verdicts: dict[str, Any] = self.known.get("verdicts", {})
         self.texts: dict[str, str] = self.known.get("texts", {})  # the fingerprints of what verdicts were given to
+        self.seconds: dict[str, float] = self.known.get("seconds", {})  # of a processor, to grade it whole
         self.ratios, self.not_timed = (
             {check: dict(self.known.get(of, {}).get(check, {})) for check in checks} for of in ("ratios", "not timed")
         )
 
     def take(
-        self, answer: KnownAnswer, verdict: Mapping[str, Any] | None, compared: Mapping[str, Comparison] | None
+        self,
+        answer: KnownAnswer,
+        verdict: Mapping[str, Any] | None,
+        compared: Mapping[str, Comparison] | None,
+        seconds: float,
     ) -> None:
-        """What was found of one answer: a verdict or none, comparisons or none, in place of what was known of it."""
+        """What was found of one answer: a verdict or none, comparisons or none, in place of what was known of it.
+
+        `seconds`: what it took to give that verdict.
+        """
         name = answer.name
         if verdict is not None:
             self.verdicts[name] = verdict
             self.texts[name] = answer.fingerprint
+            self.seconds[name] = float(f"{seconds:.2g}")
         for check in self.checks if compared is not None else ():
             self.ratios[check].pop(name, None)
             self.not_timed[check].pop(name, None)
-            if compared and check in compared:
-                if why := not_timed_because(compared[check]):
-                    self.not_timed[check][name] = why
-                else:
-                    self.ratios[check][name] = figures(compared[check])
+            if not answer.is_timed:
+                continue
+            found = compared.get(check) if compared else None
+            if why := not_timed_because(found):
+                self.not_timed[check][name] = why
+            elif found is not None:
+                self.ratios[check][name] = figures(found)
 
     def write(self, device: str, source: str, names: Sequence[str]) -> None:
         """Writes the file, its answers in the order of `names`."""
@@ -73,6 +84,8 @@ class KnownFile:
             "verdicts": {each: self.verdicts[each] for each in names if each in self.verdicts},
             "texts": {each: self.texts[each] for each in names if self.texts.get(each)},
         }
+        if source == "simulated":  # for tests, which take the quickest of those that show the same
+            form["seconds"] = {each: self.seconds[each] for each in names if each in self.seconds}
         self.path.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
 
 
@@ -101,8 +114,7 @@ def measure(
         free.put(first)
         out = calibration_file(lab, greeting.device if greeting.source == "measured" else "simulated")
         out.parent.mkdir(exist_ok=True)
-        file, counted = KnownFile(out, checks), calibration_file(lab, "counted")
-        counts = json.loads(counted.read_text(encoding="utf-8")) if counted.is_file() else {}
+        file = KnownFile(out, checks)
 
         def one(name: str) -> None:
             recorder = free.get()
@@ -111,13 +123,13 @@ def measure(
             finally:
                 free.put(recorder)
             with lock:
-                file.take(cases[name], verdict, compared)
+                file.take(cases[name], verdict, compared, recorder.seconds)
                 print(name, verdict, [file.ratios[check].get(name) for check in checks], flush=True)
                 file.write(greeting.device, greeting.source, list(cases))
 
         with ThreadPoolExecutor(jobs) as pool:
             wanted = [name for name in cases if not only or name in only]
-            list(pool.map(one, [name for name in wanted if not missing or is_missing(cases[name], file.known, counts)]))
+            list(pool.map(one, [name for name in wanted if not missing or is_missing(cases[name], file.known, checks)]))
     return out
 
 
@@ -155,8 +167,8 @@ def verdict_of(result: Result) -> dict[str, Any]:
     }
 
 
-def is_missing(answer: KnownAnswer, known: dict[str, Any], counted: dict[str, Any]) -> bool:
-    """Whether a file lacks the verdict of an answer's text as it is, or its time in a check in which it was counted and ran.
+def is_missing(answer: KnownAnswer, known: dict[str, Any], checks: Sequence[str]) -> bool:
+    """Whether a file lacks the verdict of an answer's text as it is, or its time in one of these checks.
 
     To which text a verdict was given is not known of all that a GPU gave.
     """
@@ -166,11 +178,10 @@ def is_missing(answer: KnownAnswer, known: dict[str, Any], counted: dict[str, An
     if answer.is_graded and (name in texts or known.get("source") == "simulated"):
         if texts.get(name, "") != answer.fingerprint:
             return True
-    for check, of in counted.items():
-        taken = any(name in known.get(kind, {}).get(check, {}) for kind in ("ratios", "not timed"))
-        if of["launches"].get(name) and not taken:
-            return True
-    return False
+    said_of = [
+        {name for kind in ("ratios", "not timed") for name in known.get(kind, {}).get(check, {})} for check in checks
+    ]
+    return answer.is_timed and not all(name in each for each in said_of)
 
 
 def figures(found: Comparison) -> dict[str, float]:
@@ -179,8 +190,10 @@ def figures(found: Comparison) -> dict[str, float]:
     return {name: float(f"{value:.5g}") for name, value in row.items()}
 
 
-def not_timed_because(found: Comparison) -> str:
-    """Why a comparison says nothing about speed; empty where it does."""
+def not_timed_because(found: Comparison | None) -> str:
+    """Why a comparison, if there was one, says nothing about speed; empty where it does."""
+    if found is None:
+        return "It ends before anything is compared."
     if found.fault is not None:
         return str(found.fault)
     return "" if np.isfinite(found.ratio) else "It launches nothing."

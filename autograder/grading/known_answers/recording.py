@@ -17,17 +17,23 @@ from autograder.records.results import CheckResult, Result
 
 
 class Recorder:
-    """Grades answers on one worker and keeps what the last one's checks compared: `made`, by the check's name."""
+    """Grades answers on one worker and keeps what the last one's checks compared: `made`, by the check's name.
+
+    `seconds`: what the worker took to grade the last one, see `Worker.seconds_used`.
+    """
 
     def __init__(self, lab: Lab, worker: Worker) -> None:
         self.lab = lab
         self.worker = worker
         self.made: dict[str, Compared] = {}
+        self.seconds = 0.0
 
     def graded(self, answer: Path | Submission) -> Result:
         """What grading says, as of any submission."""
         self.made.clear()
-        return check_submission(self.lab, answer, worker=self.worker, watch=self._keep)
+        result = check_submission(self.lab, answer, worker=self.worker, watch=self._keep)
+        self.seconds = self.worker.seconds_used
+        return result
 
     def judged_alone(self, answer: Path | Submission, check: str, most_seconds: float = np.inf) -> CheckResult | None:
         """One check on one answer, whatever else is wrong with it; None where the answer cannot be read."""

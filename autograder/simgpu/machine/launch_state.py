@@ -63,6 +63,7 @@ class LaunchState:
         self.work_limit = work_limit  # what earlier launches of the same run left
         self.next_look = work_limit // 2  # the work from which somebody looks how far it has come
         self.begun = 0  # blocks, so far
+        self.within_while = 0  # loops without a last round that are under way, one in another
         self._halfway: tuple[int, int] | None = None  # what `progress` was at half of the limit
         self.earlier_launches, self.earlier_work = earlier_launches, earlier_work
         self.trace = trace
@@ -169,7 +170,7 @@ class LaunchState:
     def look(self, op: Operation) -> None:
         """Takes note of how far the launch has come, and raises what ends one that has done all the work it may."""
         if self.work > self.work_limit:
-            raise self.over_limit(op)
+            raise self.over_limit(op, may_never_end=self.within_while > 0)
         if self._halfway is None and self.work > self.work_limit // 2:
             self._halfway = self.progress()
         self.next_look = self.work_limit
@@ -178,9 +179,9 @@ class LaunchState:
         """How many blocks have been begun, and how many elements of arrays written at least once."""
         return self.begun, 0
 
-    def over_limit(self, op: Operation) -> KernelFault:
-        """What ends a launch that has done all the work it may. It says that a loop may never end only where nothing
-        showed that it got on, in all the second half of that work."""
+    def over_limit(self, op: Operation, *, may_never_end: bool = True) -> KernelFault:
+        """What ends a launch that has done all the work it may. It says that a loop may never end only where one without
+        a last round was under way, and nothing showed that it got on, in all the second half of that work."""
         if self.earlier_work > self.work_limit:
             return WorkLimit(
                 f"`{self.kernel.name}` was stopped: the {self.earlier_launches:,} launches before it used up "
@@ -190,14 +191,18 @@ class LaunchState:
             )
         blocks, threads = self.geometry.blocks, self.geometry.threads_per_block
         what = f"`{self.kernel.name}` was stopped: it used up its {self.work_limit:,} units of work"
-        if self._halfway == self.progress():
+        if self._halfway == self.progress() and may_never_end:
             return WorkLimit(
                 f"{what} (an endless loop?): in the second half of it no block came to its end, and no element was written "
                 "that had not been before.",
                 line=op.line,
                 remedy="Check that every loop ends.",
             )
-        going = ", and was still getting on" if self._halfway is not None else ""
+        going = ""
+        if self._halfway is not None and self._halfway != self.progress():
+            going = ", and was still getting on"
+        elif not may_never_end:
+            going = ", in loops that do end, but later"
         return WorkLimit(
             f"{what} on {self.begun:,} of {blocks:,} blocks of {threads:,} threads{going}.",
             line=op.line,

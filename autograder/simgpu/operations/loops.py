@@ -134,6 +134,13 @@ class While(Loop):
         self.counted: Counted | None = None  # how its rounds are counted beforehand, where four are done at a time
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
+        machine.launch.within_while += 1
+        try:
+            return self._go_round(machine, mask)
+        finally:
+            machine.launch.within_while -= 1
+
+    def _go_round(self, machine: Machine, mask: Mask) -> Mask | None:
         frame = machine.current
         broken: list[Mask] = []
         frame.loops.append(broken)

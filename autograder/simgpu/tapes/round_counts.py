@@ -12,7 +12,7 @@ from autograder.simgpu.counting.counting_primitives import SECTOR_SHIFT
 from autograder.simgpu.counting.place import LINE_BYTES, GlobalCount, Pattern, Place
 from autograder.simgpu.primitives import READ
 from autograder.simgpu.tapes import round_primitives as prim
-from autograder.simgpu.tapes.round_recording import RoundLoad
+from autograder.simgpu.tapes.round_tape import RoundLoad
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import Buffer, View
 

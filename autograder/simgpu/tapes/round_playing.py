@@ -15,7 +15,7 @@ from autograder.simgpu.tapes import round_primitives as prim
 from autograder.simgpu.tapes.recording import Source
 from autograder.simgpu.tapes.round_counts import MarkedSectors, PlacedLoad, filled
 from autograder.simgpu.tapes.round_layout import IN_SLOT, KeptNumber
-from autograder.simgpu.tapes.round_recording import RoundLoad, RoundTape
+from autograder.simgpu.tapes.round_tape import RoundLoad, RoundTape
 from autograder.simgpu.tapes.unknown import value_of
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import Buffer, View

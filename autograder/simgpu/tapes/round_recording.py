@@ -8,17 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from autograder.errors import Line
-from autograder.records.hazards import Hazard
-from autograder.simgpu.counting.books import Books
-from autograder.simgpu.counting.counting import Counting
-from autograder.simgpu.counting.place import Place
-from autograder.simgpu.machine.addressing import Sums
 from autograder.simgpu.machine.machine import Frame, Machine
 from autograder.simgpu.one_thread.rehearsal import ROWS, Circumstances, RunCount
 from autograder.simgpu.operations.arithmetic import OPERATORS
@@ -27,10 +20,11 @@ from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.shared_numbers import ComputedExpression
 from autograder.simgpu.operations.statements import Name
 from autograder.simgpu.operations.steps import STATEMENT_COST
-from autograder.simgpu.primitives import READ
 from autograder.simgpu.tapes import round_primitives as prim
-from autograder.simgpu.tapes.recording import MadeIntegers, MadeOf, NotRecorded, RecordingStage, Source
+from autograder.simgpu.tapes.recording import MadeOf, NotRecorded, Source
 from autograder.simgpu.tapes.round_layout import INT32, UINT8, Instruction, KeptNumber, Layout, operands_of
+from autograder.simgpu.tapes.round_stage import LOADS, RoundStage
+from autograder.simgpu.tapes.round_tape import RoundLoad, RoundTape
 from autograder.simgpu.tapes.unknown import (
     SHARED,
     MadeOfShared,
@@ -48,10 +42,6 @@ from autograder.simgpu.values.values import NUMBERS, Indices, Number, Value
 from autograder.simgpu.values.variables import Variable
 
 MOST_LOADS, MOST_INSTRUCTIONS = 64, 512
-LOADS: dict[np.dtype, int] = {
-    FLOAT32: prim.LOAD_4, INT32: prim.LOAD_4, FLOAT64: prim.LOAD_8, INT64: prim.LOAD_8,
-    UINT8: prim.LOAD_1,
-}  # fmt: skip
 ARITHMETIC: dict[tuple[np.ufunc, np.dtype], int] = {
     (np.add, FLOAT32): prim.ADD_F4, (np.subtract, FLOAT32): prim.SUBTRACT_F4, (np.multiply, FLOAT32): prim.MULTIPLY_F4,
     (np.add, FLOAT64): prim.ADD_F8, (np.subtract, FLOAT64): prim.SUBTRACT_F8, (np.multiply, FLOAT64): prim.MULTIPLY_F8,
@@ -67,39 +57,6 @@ CONVERSIONS: dict[tuple[np.dtype, np.dtype], tuple[int, ...]] = {
 MAKES: dict[int, np.dtype] = {
     prim.F4_TO_F8: FLOAT64, prim.F8_TO_F4: FLOAT32, prim.I4_TO_I8: INT64, prim.I8_TO_F8: FLOAT64, prim.I8_TO_F4: FLOAT32,
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class RoundLoad:
-    """A load: the array, by dimension what its index is the sum of, and where it is counted."""
-
-    array: str
-    vectors: tuple[Source | None, ...]
-    shifts: tuple[SharedSource, ...]
-    rows: str
-    line: Line
-    is_ahead: bool
-
-
-@dataclass(frozen=True)
-class RoundTape:
-    """What a loop does in each round."""
-
-    instructions: np.ndarray  # int64: of every other round, instruction, `prim.COLUMNS`
-    loads: tuple[RoundLoad, ...]
-    given: Mapping[str, KeptNumber]  # variables whose numbers rounds begin with
-    constants: tuple[tuple[np.generic, int], ...]  # and others, with the row that they are in
-    carried: tuple[int, int]  # rows of each width that a round leaves to the next
-    kept: tuple[int, int]  # and rows in all
-    slots: tuple[int, int]
-    numbers_left: Mapping[str, KeptNumber]
-    shared_left: Mapping[str, SharedSource]  # whole numbers that variables hold behind a round
-    vectors_left: Mapping[str, tuple[Source, SharedSource]]
-    count: RunCount  # for each warp, where all lanes of all warps are active; else of all
-    is_by_warp: bool
-    statements: int
-    hazards: tuple[Hazard, ...]
-    found: int  # hazards, the same ones again among them
 
 
 def record_round(
@@ -130,76 +87,6 @@ def record_round(
     return recorder.finished()
 
 
-class RoundStage(RecordingStage):
-    """As much of a machine as a round asks for that can be recorded."""
-
-    def __init__(self, machine: Machine, recorder: RoundRecorder) -> None:
-        super().__init__(machine)
-        self.counting = RoundCounting(self.batch, self.books)
-        self.memory = RoundMemory(recorder, self.counting)
-        self.integers = self.made = OnceMade()
-        self.sums = SumsOfKnown()
-
-
-class OnceMade(MadeIntegers):
-    """Whole numbers by lane, each made anew: operands that stand for any number cannot be compared."""
-
-    def get(self, *_: object) -> None:
-        return None
-
-    def __setitem__(self, key: Any, value: tuple[Any, Any, Any]) -> None:
-        left, right, result = value
-        if isinstance(result, Moving):  # what narrower vectors were made into has no name
-            vector, shared = (right, left) if isinstance(left, np.generic) else (left, right)
-            if isinstance(shared, np.generic) and type(vector) is np.ndarray and key[1] in (ast.Add, ast.Sub):
-                result.vector = vector
-            return
-        super().__setitem__(key, value)
-
-
-class SumsOfKnown(Sums):
-    """Lane vectors that are the sum of another one and a number that is known."""
-
-    def note(self, made: np.ndarray, vector: np.ndarray, shift: np.generic, is_less: bool = False) -> None:
-        if type(made) is np.ndarray:
-            super().note(made, vector, shift, is_less)
-
-
-class RoundCounting(Counting):
-    """Counts all but what depends on where an access lies."""
-
-    def __init__(self, batch: Any, books: Books) -> None:
-        super().__init__(batch, books, None)
-        self.row: list[int] | None = None  # in which the last load is counted
-
-    def _count_global(self, row: list[int], *_: Any, **__: Any) -> None:
-        self.row = row
-
-
-class RoundMemory:
-    """Arrays in global memory, of which every load is written down."""
-
-    changes = 0
-
-    def __init__(self, recorder: RoundRecorder, counting: RoundCounting) -> None:
-        self.recorder, self.counting = recorder, counting
-
-    def load(self, view: View, indices: Indices, mask: Mask, op: Operation) -> Number:
-        recorder, buffer = self.recorder, view.buffer
-        is_plain = view.field is None and view.lengths is None and view.outside is None and isinstance(view.offset, int)
-        if mask is not recorder.mask or not is_plain or buffer.space != "global" or view.data.dtype not in LOADS:
-            raise NotRecorded("an access of another kind")
-        if op.is_sunk or op.stands_for(False) is not None or self.counting.regrouping is not None:
-            raise NotRecorded("a load that is counted elsewhere")
-        self.counting.count(view, Place(0, mask), op, READ)
-        assert self.counting.row is not None
-        loaded: Number = recorder.loaded(view, indices, self.counting.row, op)
-        return loaded
-
-    def store(self, *_: object) -> None:
-        raise NotRecorded("a store")
-
-
 class RoundRecorder:
     """Writes the tape of a round."""
 
@@ -213,7 +100,7 @@ class RoundRecorder:
         self.constants: dict[tuple[np.dtype, bytes], tuple[np.generic, int]] = {}
         self.loads: list[tuple[RoundLoad, int]] = []
         self.blanks = {each: np.broadcast_to(each.type(0), mask.lanes.shape) for each in LOADS}
-        self.stage = RoundStage(machine, self)
+        self.stage = RoundStage(machine, mask, self.loaded)
         frame = Frame(machine.current.function, depth=machine.current.depth)
         self.given: dict[str, Any] = {}
         self.arrays = {id(value): name for name, value in names.items() if isinstance(value, (np.ndarray, View))}

@@ -29,7 +29,8 @@ from autograder.simgpu.tapes import round_primitives as prim
 from autograder.simgpu.tapes.nests import has_branches, with_functions
 from autograder.simgpu.tapes.recording import MadeOf, NotRecorded, Source
 from autograder.simgpu.tapes.round_playing import LEAST_ROUNDS, Rounds
-from autograder.simgpu.tapes.round_recording import RoundTape, record_round
+from autograder.simgpu.tapes.round_recording import record_round
+from autograder.simgpu.tapes.round_tape import RoundTape
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import Value

@@ -36,7 +36,7 @@ HOSTILE_FIRST = re.compile(
     r"# attack: (?P<what>[^;]+); of: (?P<of>[\w/]+); fails: (?P<fails>[\w, ]+)(?:; says: (?P<says>.+))?"
 )
 INSTEAD = re.compile(r"# instead of: (.+); there is: (.+)")
-SHARE = 4  # of hostile files `make test` tries one of so many
+SHARE = 8  # of hostile files `make test` tries one of so many
 
 
 @dataclass(frozen=True)
@@ -74,21 +74,25 @@ class Hostile:
 
 
 def marks_of(file: Trick | Hostile) -> list[pytest.MarkDecorator]:
-    """What `make test` does not try, and `make test-all` does: of hostile files three in four, by their names.
+    """What `make test` does not try, and `make test-all` does: of hostile files seven in eight, by their names.
 
-    Of tricks those that are not the first of their kind on their lab, and of honest work what is not its lab's first. What
-    nobody has mended yet is tried all the same.
+    Of tricks those that are not the first of their kind, which honest work is one of. What nobody has mended yet is tried
+    all the same.
     """
     if isinstance(file, Hostile):
-        is_tried = hashlib.sha256(file.name.encode()).digest()[0] % SHARE == 0
-    else:
-        is_tried = bool(file.known) or file.name in _first_of_each()
+        return marks_by_name(file.name)
+    is_tried = bool(file.known) or file.name in _first_of_each()
     return [] if is_tried else [pytest.mark.rest]
+
+
+def marks_by_name(name: str) -> list[pytest.MarkDecorator]:
+    """Those of one of many attacks, of which `make test` tries one in eight."""
+    return [] if hashlib.sha256(name.encode()).digest()[0] % SHARE == 0 else [pytest.mark.rest]
 
 
 @cache
 def _first_of_each() -> frozenset[str]:
-    return frozenset(covering({each.name: [(each.lab, each.kind)] for each in tricks()}, times=1))
+    return frozenset(covering({each.name: [each.kind] for each in tricks()}))
 
 
 @cache
