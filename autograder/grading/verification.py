@@ -58,7 +58,7 @@ class Verification(Expectations):
             self.verify(trial.request, trial.run.outputs)
         elif trial.run.launches:  # else that is what is said as soon as a number is asked for
             self._verify_known(trial.request, trial.run)
-            if expect is not None and not trial.run.is_unverified:
+            if expect is not None:
                 expect(handed)
         return handed
 
@@ -72,14 +72,21 @@ class Verification(Expectations):
         self.results[request.function](self, request, outputs)
 
     def _verify_known(self, request: RunRequest, run: Run) -> None:
-        """Verifies what sampled blocks left of the outputs; no kernel wrote to what is not among those."""
+        """Verifies what sampled blocks left of the outputs; no kernel wrote to what is not among those.
+
+        What nobody can verify earns nothing, and somebody has to look: points are for work whose results are seen.
+        """
         if run.is_unverified:
             self.flags.append(
                 f"{self.check}: `{request.function}` reads or adds to what it has written, at this size too much for "
-                "the simulated GPU to carry out whole: speed is predicted from a sample, and results of this size were "
-                "not looked at."
+                "the simulated GPU to carry out whole: results of this size were not looked at, and earn nothing here. "
+                "A GPU verifies them whole."
             )
-            return
+            raise CheckFailed(
+                f"Work counts where its results are verified, and those of `{request.function}` were not, at this size: its "
+                "launches read or add to what others of them wrote, more than the simulated GPU can carry out. Your "
+                "instructor is told; on a GPU all is verified. Or let a launch read less of what another one wrote."
+            )
         inputs = {name: value for name, value in request.arguments.items() if isinstance(value, np.ndarray)}
         outputs = inputs | dict(run.outputs)
         self._partly_written = {id(outputs[name]): known for name, known in run.written.items()}
@@ -117,5 +124,4 @@ class Verification(Expectations):
             if run.fault is not None:
                 raise CheckFailed(str(run.fault), hazards=errors_in(run))
         self._verify_known(request, run)
-        if not run.is_unverified:
-            self.expect_no_hazards(run, OF_ORDER)
+        self.expect_no_hazards(run, OF_ORDER)
