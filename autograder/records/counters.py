@@ -77,7 +77,9 @@ class Counters:
     warps_with_divergence: int = 0
     # of the warp that executes most, summed over launches: a clock waits for it, not for the average one
     slowest_warp_instructions: int = 0
-    slowest_warp_loads: int = 0  # of the warp that asks global memory most often, atomics included; summed over launches
+    # of the warp that asks global memory most often, atomics included; summed over launches. What the compiler leaves of
+    # them is the share that it leaves of all: a warp's own are counted as the source has them
+    slowest_warp_loads: int = 0
     local_bytes: int = 0  # of all threads' local arrays that lie in memory
     simulated_blocks: int = 0  # fewer than `blocks` where the launch was sampled; the totals are scaled up
 

@@ -258,6 +258,37 @@ def test_the_loads_of_the_warp_that_makes_most_are_counted_whatever_others_do(ke
 
 
 @cuda.jit
+def sums_of_products(items, out):
+    i = cuda.grid(1)
+    total = 0.5
+    for k in range(items.size):
+        total += items[k] * items[k]
+    out[i] = total
+
+
+def test_warps_that_are_alike_execute_what_the_average_warp_does():
+    """A multiplication and the addition to it are one instruction, of one warp as of all."""
+    found = profile(sums_of_products)[4, 64](np.ones(50), np.zeros(4 * 64)).compiled
+    assert found.slowest_warp_instructions * found.warps == found.warp_instructions
+    assert found.slowest_warp_loads * found.warps == found.global_load_requests
+
+
+@cuda.jit
+def adds_up_in_memory(items, out):
+    i = cuda.grid(1)
+    out[i] = 0
+    for k in range(items.size):
+        out[i] += items[k]
+
+
+def test_the_compiler_takes_loads_off_one_warp_as_off_all():
+    p = profile(adds_up_in_memory)[4, 64](np.ones(50), np.zeros(4 * 64))
+    assert p.compiled.global_load_requests < p.counters.global_load_requests
+    for found in (p.counters, p.compiled):
+        assert found.slowest_warp_loads * found.warps == found.global_load_requests
+
+
+@cuda.jit
 def one_thread_looks(items, out):
     total = 0
     for k in range(items.size):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LANES = 32
 NO_DIFFERENCE = 1.05  # times as many or as few: nothing was gained or lost
-ALIKE = 1.3  # the slowest warp's count has a fused multiply-add twice: warps that are all alike may seem so far apart
+ALIKE = 1.3  # a remainder of a grid, or a guard of a few instructions, is no imbalance
 WIDE = {MEMORY: "sectors", CONTENTION: "atomic passes", BALANCE: "slowest/mean", REGULARITY: "lanes", EFFICIENCY: "steps"}
 
 

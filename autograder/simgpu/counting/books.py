@@ -123,6 +123,7 @@ class Books:
         """Takes back an addition that is one instruction with the multiplication before it."""
         row[WARP_INSTRUCTIONS] -= mask.warps
         row[THREAD_INSTRUCTIONS] -= mask.active
+        self.warp_work.step(mask, -1)
 
     def loop_round(self, op: Operation, mask: Mask) -> None:
         """Adds a round of a loop that the compiler does not unroll."""

@@ -20,6 +20,8 @@ WARP_INSTRUCTIONS = SLOT["warp_instructions"]
 THREAD_INSTRUCTIONS = SLOT["thread_instructions"]
 ISSUED_WARPS = SLOT["issued_warp_instructions"]
 ISSUED_THREADS = SLOT["issued_thread_instructions"]
+_SLOWEST_LOADS = SLOT["slowest_warp_loads"]
+_LOADS = SLOT["global_load_requests"], SLOT["global_atomic_requests"]
 
 
 class WarpWork:
@@ -106,6 +108,7 @@ class Tally:
         for total in totals:
             for name, count in of_the_launch.items():
                 total[SLOT[name]] = count
+        totals[1][_SLOWEST_LOADS] = _as_left(*totals)
         return Counters.of(totals[0]), Counters.of(totals[1])
 
     def _sum(self, line: Line, only: dict[Line, list[int]]) -> list[int]:
@@ -120,6 +123,12 @@ def _as_said(counts: list[int]) -> list[int]:
     made = [*counts]
     made[ISSUED_WARPS] = made[ISSUED_THREADS] = 0
     return made
+
+
+def _as_left(said: list[int], left: list[int]) -> int:
+    """The loads of the warp that makes most, less those that the compiler removes: the same share of each warp's."""
+    asked, kept = (sum(total[slot] for slot in _LOADS) for total in (said, left))
+    return -(-said[_SLOWEST_LOADS] * kept // asked) if asked else 0
 
 
 def _row_of(rows: dict[Line, list[int]], line: Line) -> list[int]:
