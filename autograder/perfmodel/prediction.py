@@ -21,15 +21,14 @@ WARP = 32
 ASSUMED_REGISTERS = 32
 ALIKE = 1.2  # times the next one's time: below it counters point to either (measurements/profiled_limits.py)
 MOST_TO_TELL = 99  # times, of one resource over another: beyond it nothing follows from the number
-UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
+UNEVEN = 2.0  # times the average warp's instructions or loads from which an estimate says that its warps are not alike
 L2_KEEPS = 8 / 15  # of its size, for what comes back after other memory: 32 MiB of 60 (measurements/limits.json)
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
 # Fitted to the learned half of the unseen cases and to the cases of development (measurements/fitting.py), each one number:
 ISSUE_SHARE = 0.82  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
-CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
+CYCLES_ALONE = 3.5  # from one instruction of a warp to its next, while nobody else delays it
 OVERLAP = 4.7  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
-SLOWEST_SHARE = 0.75  # of the life of an average warp that each of the slowest warp's instructions takes: others are done
 MERGED_STORES = 0.88  # of the sectors that a warp stores to again at once, those that L2 does not see
 COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
@@ -175,10 +174,11 @@ def estimate(
     traffic = Traffic.of(counters, specification, array_bytes, resident)
     local = LocalTraffic.of(counters, specification, resident)
     assumptions.append(traffic.assumption)
-    if (slower := slowest_warp(counters)) >= UNEVEN:
+    slower, loading = slowest_warp(counters), slowest_loads(counters)
+    if max(slower, loading) >= UNEVEN:
         assumptions.append(
-            f"the slowest warp, which executes {slower:.1f} times the average, takes {SLOWEST_SHARE:g} of an average warp's "
-            "time for an instruction"
+            f"the slowest warp, which executes {slower:.1f} times the average and makes {loading:.1f} times the loads, is "
+            "alone with what it has beyond others"
         )
     breakdown = _multiprocessor_times(counters, specification)
     breakdown |= _memory_times(counters, specification, traffic, local)
@@ -430,25 +430,37 @@ def _atomics_ns(counters: Counters, specification: Specification) -> float:
 
 
 def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> float:
-    """The life of a warp that never waits for others, times the turns that blocks take; or that of the slowest warp."""
+    """The life of an average warp that never waits for others, times the turns that blocks take; or the slowest warp's.
+
+    While others live, the slowest fares as they do. What it has beyond them it does when they are gone: nobody stands in
+    line with it, few of its lanes are left, and what is in L2 need not come from DRAM again.
+    """
     warps, blocks, launches = max(1, counters.warps), max(1, counters.blocks), max(1, counters.launches)
     loads = counters.global_load_requests / warps
     turns = max(1.0, blocks / launches / (fit.blocks * specification.multiprocessors))
-    cycles = CYCLES_ALONE * _instructions(counters) / warps + counters.global_load_wavefronts / warps
+    instructions = CYCLES_ALONE * _instructions(counters) / warps
+    cycles = instructions + counters.global_load_wavefronts / warps
     cycles += counters.barriers / warps * specification.barrier_cycles
+    alone = (slowest_warp(counters) - 1) * instructions
     if counters.global_load_sectors:
-        per_request = counters.global_load_sectors / counters.global_load_requests
-        misses = (1 - _share_ahead(counters)) * min(loads, traffic.l2_load_sectors / blocks / per_request)
         read = traffic.dram_load_sectors + traffic.dram_scattered_loads
         from_dram = read / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
         # blocks that share data and run at the same time wait for it at the same time: all of the first turn for DRAM
-        from_dram = min(1.0, max(from_dram, 1 / turns))
-        wait = from_dram * specification.dram_latency_cycles + (1 - from_dram) * specification.l2_latency_cycles
-        hits = (1 - _share_ahead(counters)) * loads - misses
-        waits = misses * wait + hits * specification.l1_latency_cycles
-        cycles += waits / _loads_in_flight(counters)
-    lives = max(turns, SLOWEST_SHARE * slowest_warp(counters))
-    return cycles * lives * launches / specification.cycles_per_ns
+        together = min(1.0, max(from_dram, 1 / turns))
+        beyond = (slowest_loads(counters) - 1) * loads
+        cycles += loads * _wait_for_a_load(counters, specification, traffic, together)
+        alone += beyond * _wait_for_a_load(counters, specification, traffic, min(1.0, from_dram))
+    return max(turns * cycles, cycles + alone) * launches / specification.cycles_per_ns
+
+
+def _wait_for_a_load(counters: Counters, specification: Specification, traffic: Traffic, from_dram: float) -> float:
+    """The cycles that a warp waits for one of its loads, on average; `from_dram`: of what misses L1, what misses L2."""
+    loads, blocks = counters.global_load_requests / max(1, counters.warps), max(1, counters.blocks)
+    per_request = counters.global_load_sectors / counters.global_load_requests
+    missed = min(1.0, traffic.l2_load_sectors / blocks / per_request / loads)
+    miss = from_dram * specification.dram_latency_cycles + (1 - from_dram) * specification.l2_latency_cycles
+    wait = missed * miss + (1 - missed) * specification.l1_latency_cycles
+    return (1 - _share_ahead(counters)) * wait / _loads_in_flight(counters)
 
 
 def _share_ahead(counters: Counters) -> float:
@@ -469,9 +481,19 @@ def _loads_in_flight(counters: Counters) -> float:
 
 def slowest_warp(counters: Counters) -> float:
     """The instructions of the slowest warp, in multiples of the average warp's; 1.0 if they were not counted."""
-    if not counters.slowest_warp_instructions:
-        return 1.0
-    return counters.slowest_warp_instructions / max(1, counters.launches) * counters.warps / counters.warp_instructions
+    return _of_average(counters, counters.slowest_warp_instructions, counters.warp_instructions)
+
+
+def slowest_loads(counters: Counters) -> float:
+    """The loads of the warp that makes most, in multiples of the average warp's, atomics among both."""
+    return _of_average(
+        counters, counters.slowest_warp_loads, counters.global_load_requests + counters.global_atomic_requests
+    )
+
+
+def _of_average(counters: Counters, most: int, of_all: int) -> float:
+    """What one warp has, summed over launches, in multiples of what the average warp has."""
+    return max(1.0, most / max(1, counters.launches) * counters.warps / of_all) if most and of_all else 1.0
 
 
 def _overhead_ns(counters: Counters, specification: Specification) -> float:

@@ -12,7 +12,7 @@ import pytest
 from autograder import perfmodel
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.perfmodel.prediction import COLD_START_NS, SLOWEST_SHARE, lost_by_l2
+from autograder.perfmodel.prediction import COLD_START_NS, lost_by_l2
 from autograder.records.counters import Counters
 
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
@@ -261,12 +261,19 @@ def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
 
 
 def test_an_estimate_says_when_its_warps_are_not_alike() -> None:
-    def said(slowest: int) -> list[str]:
-        counters = replace(work(warp_instructions=132 * 64 * 8 * 100), slowest_warp_instructions=slowest)
+    warps = 132 * 64 * 8
+
+    def said(slowest: int, loads: int = 0) -> list[str]:
+        counters = replace(
+            work(warp_instructions=warps * 100, global_load_requests=warps * 10),
+            slowest_warp_instructions=slowest,
+            slowest_warp_loads=loads,
+        )
         return [each for each in estimate(counters, H200, threads_per_block=256).assumptions if "slowest warp" in each]
 
-    assert said(0) == said(150) == []
-    assert "executes 3.5 times the average" in said(350)[0] and f"takes {SLOWEST_SHARE:g} of" in said(350)[0]
+    assert said(0) == said(150) == said(150, 15) == []
+    assert "executes 3.5 times the average and makes 1.0 times the loads" in said(350)[0]
+    assert "executes 1.5 times the average and makes 4.0 times the loads" in said(150, 40)[0]
 
 
 def test_local_arrays_cost_what_does_not_fit_into_the_caches() -> None:
@@ -379,11 +386,41 @@ def test_l2_loses_of_random_places_what_was_measured(kind: str, mib: int) -> Non
     assert lost_by_l2(H200, mib * 2**20) == pytest.approx(lost, abs=0.1)
 
 
+def latency_ns(counters: Counters) -> float:
+    return estimate(counters, H200, threads_per_block=256).breakdown["latency"]
+
+
 def test_the_slowest_warp_bounds_the_time_from_below() -> None:
     alike = replace(work(warp_instructions=132 * 64 * 8 * 100), slowest_warp_instructions=100)
     one_alone = replace(alike, slowest_warp_instructions=100_000)
-    first, second = (estimate(each, H200, threads_per_block=256).breakdown["latency"] for each in (alike, one_alone))
-    assert second > 50 * first
+    assert latency_ns(one_alone) > 50 * latency_ns(alike)
+
+
+def walk(blocks: int, idle_warps: int = 0) -> Counters:
+    """A warp of each block makes 1,000 loads, one after the other; idle ones go home after ten instructions."""
+    warps, walking = 8 * blocks, blocks - idle_warps // 8
+    loads = 1000 * walking
+    return Counters(
+        launches=1, blocks=blocks, threads=32 * warps, warps=warps, simulated_blocks=blocks,
+        warp_instructions=10 * warps + 4 * loads, slowest_warp_instructions=4010, slowest_warp_loads=1000,
+        global_load_requests=loads, global_load_sectors=loads, global_load_wavefronts=loads, global_load_lines=loads,
+        global_store_requests=loads, global_store_sectors=loads, global_store_lines=loads, unique_store_sectors=loads // 8,
+        block_load_sectors=loads, unique_load_sectors=loads // 8,
+    )  # fmt: skip
+
+
+def test_idle_warps_take_nothing_off_the_walk_of_another() -> None:
+    """Each of the loads is waited for, however few the average warp makes."""
+    least = 1000 * H200.l2_latency_cycles / H200.cycles_per_ns
+    assert latency_ns(walk(40)) > least
+    assert latency_ns(walk(4000, idle_warps=8 * 3960)) > least
+
+
+def test_a_warp_that_is_left_alone_waits_less_for_a_load_than_all_of_them_do() -> None:
+    """What others have read by then need not come from DRAM."""
+    alike = replace(walk(40), slowest_warp_loads=125, slowest_warp_instructions=510)
+    longer = replace(alike, slowest_warp_loads=250, slowest_warp_instructions=1020)
+    assert latency_ns(alike) < latency_ns(longer) < 2 * latency_ns(alike)
 
 
 def test_a_sampled_launch_says_so() -> None:
