@@ -164,7 +164,7 @@ def test_the_last_exercise_begins_with_the_kernel_that_its_reply_takes_for_uncha
             "5 x 1030 by 1030 x 3 product comes out wrong",
         ),
         (AS_GIVEN.replace("np.float32(0)", "np.float64(0)"), "not yet", "takes as long as before"),
-        (HOISTED, "not yet", "takes as long as before: 512 us"),
+        (HOISTED, "not yet", "takes as long as before: 513 us"),
         (HOISTED, "not yet", "executes 7.6 instructions (as given 7.6) and loads 2 numbers"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "takes as long as before"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "Loading for several rounds at once changes nothing"),
@@ -294,7 +294,7 @@ STRIDED = WALKED_ALONE.replace("    if cuda.grid(1) == 0:\n", "    if True:\n").
     [
         ("\ndef owner_and_rank(following, heads, both):\n    pass\n", "your turn", "Nothing was written to both"),
         (WALK, "right", "0.79 ms (2.0 uncoalesced accesses a round), and 1.19 ms with three"),
-        (WALK, "right", "today's model says 40.2 us, and 41.1 us with three"),
+        (WALK, "right", "today's model says 42.1 us, and 43.3 us with three"),
         (WALK.replace("index * 2**32 + prefix", "(index << 32) | prefix"), "right", "2.0 uncoalesced"),
         (WALK.replace(">= 0", "!= -1"), "right", "2.0 uncoalesced"),
         (STRIDED, "right", "2.0 uncoalesced"),
@@ -424,7 +424,8 @@ OLD_LIST = from_counters(CASES[RANDOM, 2**22].source).milliseconds(hidden=True)
 TIMES = [CASES[name, 1024].measured_ns for name in (WHILE, RANGE, ROWS, TILES)]
 LISTS = [(name, size) for name in (RANDOM, EQUAL) for size in (2**16, 2**20, 2**22)]
 LIST_ERRORS = [-100 * CASES[each].error for each in LISTS]
-LISTS_TOO_FAST = [each for each in LIST_ERRORS if abs(each) > 10]
+LISTS_TOO_FAST = [each for each in LIST_ERRORS if each > 10]
+LISTS_TOO_SLOW = [-each for each in LIST_ERRORS if each < -10]
 IN_A_ROUND = [CASES[name, 1024].counters.issued_warp_instructions / (1024**3 / 32) for name in (RANGE, WHILE)]
 TILES_NEED = CASES[TILES, 1024].estimate.breakdown
 TILES_TWO = [TILES_NEED[part] for part in ("issue", "shared memory")]
@@ -515,7 +516,7 @@ def test_lesson_7a_says(sentence: str) -> None:
         f"The H200 says {ROWS_SLOWER:.1f}, and **with 76 columns more it says {ROWS_SLOWER_1100[2]:.1f}**",
         f"it is {100 * (1 - ROWS_SLOWER_1100[1] / ROWS_SLOWER_1100[2]):.0f} % too low",
         f"carries out {MICRO['atomics']['global, 1 places, lanes/ns']:.2f} atomic additions a nanosecond",
-        f"too fast in four, by {min(LISTS_TOO_FAST):.0f} to {max(LISTS_TOO_FAST):.0f} %",
+        f"four are too fast, by {min(LISTS_TOO_FAST):.0f} to {max(LISTS_TOO_FAST):.0f} %",
         f"and {BANDWIDTHS:.0f} times the memory bandwidth",
         f"the T4 has {T4.multiprocessors} multiprocessors, which hold {T4.max_threads:,} threads each and run at "
         f"{T4.clock_ghz} GHz; the H200 {H200.multiprocessors}, of {H200.max_threads:,} threads, at {H200.clock_ghz} GHz",
@@ -552,8 +553,12 @@ def test_lesson_7b_says(sentence: str) -> None:
         (A, "**no kernel can be faster**", min(TIMES) > 1e6 * ROOF_MS),
         (A, "`range` makes no access that `while` does not make", in_all(RANGE) == in_all(WHILE)),
         (A, "of eight lanes moves eight sectors", round(REQUEST_OF_THE_WALK) == 8),
-        (B, "within 10 % up to 2²⁰", max(abs(CASES[RANDOM, size].error) for size in (2**16, 2**20)) < 0.1),
-        (B, "Right in two rows, and too fast in four", len(LISTS_TOO_FAST) == 4 and min(LISTS_TOO_FAST) > 0),
+        (B, "within 15 % up to 2²⁰", max(abs(CASES[RANDOM, size].error) for size in (2**16, 2**20)) < 0.15),
+        (
+            B,
+            "One row is 14 % too slow, one is right, and four are too fast",
+            len(LISTS_TOO_FAST) == 4 and [round(each) for each in LISTS_TOO_SLOW] == [14],
+        ),
         (B, "half as wide again", 1.4 < FACTORS[sureness.ANY] / sureness.known().of_learned.factor < 1.6),
         (B, "0.14 ms whatever the items", {round(each["privatized"], 2) for each in LARGE.values()} == {0.14}),
         (B, "(At 2²⁴ the model says that latency holds it up.)", CASES[PRIVATE, 2**24].estimate.binding == "latency"),
@@ -596,8 +601,8 @@ def test_the_sum_of_squares_falls_short_of_its_floor_for_the_reasons_told() -> N
 def test_the_estimate_for_a_t4_is_what_its_explanation_says() -> None:
     """From the committed output, which may differ where NVIDIA's compiler is asked for registers."""
     shown = json.dumps(cells(B)["own-estimate"]["outputs"])
-    assert "NVIDIA T4: about 429 us" in shown and "latency limits it" in shown
-    assert "today's 429: later turns are cheaper" in prose(B)
+    assert "NVIDIA T4: about 430 us" in shown and "latency limits it" in shown
+    assert "today's 430: later turns are cheaper" in prose(B)
 
 
 def test_a_count_of_today_agrees_with_the_slide_of_2009_within_one_percent() -> None:
