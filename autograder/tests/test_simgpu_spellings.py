@@ -30,6 +30,9 @@ PAIRS = [(name, spelling) for name, kinds in CODE.items() for spelling in kinds
 MOST_OF_TIME = 0.01  # by which the predicted times of two spellings may differ, even where that is listed
 # (kernel, spelling): what differs from the kernel as it stands; "time" is the predicted time on an H200
 KNOWN: dict[tuple[str, str], str] = {
+    # by 0.2 %: the slowest warp's instructions are counted as the source has them
+    ("scan", "other half named"): "time",
+    ("shared stencil", "ifs nested"): "time",
     ("flat tiles", "row worked out before"): "time",
     ("flat tiles", "ifs nested"): "time",
     ("naive multiply", "ifs nested"): "time",
