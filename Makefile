@@ -60,13 +60,12 @@ unit: $(READY)
 starters: $(READY)
 	$(RUN) -m autograder starters --check
 
-# Like them, notebooks that measure on a GPU are run one at a time. Starters are solutions with parts left out.
+# Like them, notebooks that measure on a GPU are run one at a time.
 notebooks: $(READY)
 	@if $(RUN) -c "$(HAS_GPU)"; then shared=""; else shared="$(PARALLEL)"; fi; set -x; \
 	$(RUN) -m pytest $$shared --nbval --nbval-current-env --nbval-cell-timeout 120 \
 		--nbval-sanitize-with notebooks/sanitize.cfg notebooks && \
-	$(RUN) -m pytest $$shared --nbval-lax --nbval-current-env --nbval-cell-timeout 120 solutions/*/lab.ipynb $(if $(EVERYTHING),labs/*/lab.ipynb)
-	@$(if $(EVERYTHING),true,echo "The starters' notebooks are left to make test-all.")
+	$(RUN) -m pytest $$shared --nbval-lax --nbval-current-env --nbval-cell-timeout 120 labs/*/lab.ipynb solutions/*/lab.ipynb
 
 lab: $(READY)
 	@$(RUN) -m autograder lab -- $(JUPYTER_FLAGS)
