@@ -76,8 +76,8 @@ class Hostile:
 def marks_of(file: Trick | Hostile) -> list[pytest.MarkDecorator]:
     """What `make test` does not try, and `make test-all` does: of hostile files seven in eight, by their names.
 
-    Of tricks those that are not the first of their kind, which honest work is one of. What nobody has mended yet is tried
-    all the same.
+    Of tricks those that are not the first of their kind on their lab, and honest work is a kind. What nobody has mended yet
+    is tried all the same.
     """
     if isinstance(file, Hostile):
         return marks_by_name(file.name)
@@ -92,7 +92,7 @@ def marks_by_name(name: str) -> list[pytest.MarkDecorator]:
 
 @cache
 def _first_of_each() -> frozenset[str]:
-    return frozenset(covering({each.name: [each.kind] for each in tricks()}))
+    return frozenset(covering({each.name: [(each.lab, each.kind)] for each in tricks()}))
 
 
 @cache
