@@ -117,6 +117,7 @@ class Timed(FakeWorker):
 
     asked: list[Any] = []
     comparisons: list[Comparison]
+    until_narrow = True
 
     def __init__(self, *_, **__):
         super().__init__(lambda a, out: np.multiply(a, 2, out=out))
