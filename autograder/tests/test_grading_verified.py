@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -142,6 +143,22 @@ def test_counts_that_no_sampled_block_can_know_are_none() -> None:
     attempt.results = {"histogram": LAB05.expect_counts}
     with pytest.raises(CheckFailed, match="more to a bin than they loaded"):
         attempt.counted(SAMPLED, expect=lambda run: LAB05.expect_share(SAMPLED, run))
+
+
+def test_a_bin_that_is_right_does_not_stand_for_the_others() -> None:
+    """One that holds nothing is easily right: a last launch of one thread puts it there."""
+    left_out = HISTOGRAM.format(only="and i % 64 == 0", to="") + """    put[1, 1](bins)
+
+@cuda.jit
+def put(bins):
+    bins[7] = 0
+"""
+    items = np.where(SAMPLED.arguments["items"] == 7, 8, SAMPLED.arguments["items"])
+    request = replace(SAMPLED, arguments={**SAMPLED.arguments, "items": items})
+    attempt = attempt_at(left_out)
+    attempt.results = {"histogram": LAB05.expect_counts}
+    with pytest.raises(CheckFailed, match="64 of 1,024 blocks"):
+        attempt.counted(request, expect=lambda run: LAB05.expect_share(request, run))
 
 
 def test_a_run_says_what_its_sampled_blocks_loaded() -> None:
