@@ -15,10 +15,10 @@ import numpy as np
 
 from autograder.errors import BrokenDefinition
 from autograder.grading.failures import CheckFailed
+from autograder.grading.given import Beforehand, Outputs, SharedRuns
 from autograder.grading.reproduction import reproduction
-from autograder.grading.speed_comparison import SharedRuns, SpeedComparison
+from autograder.grading.speed_comparison import SpeedComparison
 from autograder.grading.trials import Place, Runner, Trial, for_checks
-from autograder.grading.verification import Outputs
 from autograder.records.runs import RunRequest, Uninitialised
 
 # Holds what a function left in its arrays to what is right, and raises `CheckFailed` where it is not.
@@ -43,7 +43,8 @@ class Attempt(SpeedComparison):
         unusable: Mapping[str, BrokenDefinition] | None = None,
         results: Mapping[str, Judgement] | None = None,
     ) -> None:
-        super().__init__(check, runner, rng, sources, shared or SharedRuns(lambda name: rng), unusable, results)
+        shared = shared or SharedRuns(lambda name: rng)
+        super().__init__(Beforehand(check, runner, rng, sources or {}, shared, unusable or {}, results or {}))
         self.evidence: dict[type, Any] = {}  # what hints have made of it: see evidence.py
 
     def once(

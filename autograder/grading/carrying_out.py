@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
 
 from autograder.errors import BrokenDefinition, KitError
 from autograder.grading.failures import CheckFailed, Unverified
+from autograder.grading.given import Beforehand
 from autograder.grading.inputs import DrawnInputs
 from autograder.grading.trials import Place, Runner, Trial, as_it_was, errors_in, for_checks
 from autograder.records.hazards import Hazard
@@ -18,25 +18,18 @@ from autograder.records.runs import Run, RunRequest, Source
 class CarryingOut(DrawnInputs):
     """What an `Attempt` runs, and what it has run so far."""
 
-    def __init__(
-        self,
-        check: str,
-        runner: Runner,
-        rng: np.random.Generator,
-        sources: Mapping[str, str] | None,
-        unusable: Mapping[str, BrokenDefinition] | None,
-    ) -> None:
-        super().__init__(rng)
-        self.check = check  # name of the check
-        self.sources = dict(sources or {})  # the submission's functions: name -> source text, to read and never to run
-        self.unusable = dict(unusable or {})  # functions that the lab asks for and cannot call, with what is wrong
+    def __init__(self, given: Beforehand) -> None:
+        super().__init__(given)
+        self.check = given.check
+        self.sources = dict(given.sources)
+        self.unusable = dict(given.unusable)
         self.broken: BrokenDefinition | None = None  # what the check came to and could not use
         self.unverified: Unverified | None = None  # the first that the check asked of a run that was not verified
         self.failure: CheckFailed | None = None  # set once the check has failed
         self.shown: list[Hazard] = []  # by all its whole runs that are simulated on every device; see unnoticed.py
         self._trials: list[Trial] = []
         self._traced: dict[tuple[Any, ...], tuple[RunRequest, Run]] = {}
-        self._runner = runner
+        self._runner = given.runner
 
     @property
     def source(self) -> Source:

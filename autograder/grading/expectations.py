@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from autograder.errors import BrokenDefinition
 from autograder.grading.carrying_out import CarryingOut
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed
-from autograder.grading.trials import Runner, Uncounted, as_it_was, errors_in
+from autograder.grading.given import Beforehand
+from autograder.grading.trials import Uncounted, as_it_was, errors_in
 from autograder.records.results import Picture
 from autograder.records.runs import Run
 
@@ -19,15 +19,8 @@ from autograder.records.runs import Run
 class Expectations(CarryingOut):
     """What an `Attempt` holds runs to, and its verdict."""
 
-    def __init__(
-        self,
-        check: str,
-        runner: Runner,
-        rng: np.random.Generator,
-        sources: Mapping[str, str] | None,
-        unusable: Mapping[str, BrokenDefinition] | None,
-    ) -> None:
-        super().__init__(check, runner, rng, sources, unusable)
+    def __init__(self, given: Beforehand) -> None:
+        super().__init__(given)
         self.differences: list[Difference] = []  # of every `expect_close`, right or wrong
         self.measured: dict[str, Any] = {}  # numbers behind the verdict, for the report
         self.fraction: float | None = None  # of the points, set by `award`

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from autograder.grading.given import Beforehand, Recipes
 from autograder.grading.kept import KEPT
 from autograder.records.runs import Sample
 
 DRAWN_AT_ONCE = 1 << 20  # random numbers
-Recipes = dict[int, tuple[np.ndarray, str]]  # how an array was made, by its identity
 
 
 class DrawnInputs:
     """What an `Attempt` draws: sizes, samples and arrays."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng  # seeded by lab, check and the (secret) seed
+    def __init__(self, given: Beforehand) -> None:
+        self.rng = given.rng
         self._recipes: Recipes = {}
         self._keeps = True  # what is drawn, for other submissions
 

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Container, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from autograder.errors import BrokenDefinition, GraderFault, NotCarriedOut, NotCounted
+from autograder.errors import GraderFault, NotCarriedOut, NotCounted
 from autograder.grading.failures import CheckFailed, NothingCounted
-from autograder.grading.inputs import Recipes
+from autograder.grading.given import Beforehand
 from autograder.grading.speed_verdict import verdict_of
-from autograder.grading.trials import Compared, Place, Runner, Trial, sizes_of
-from autograder.grading.verification import Outputs, Verification
+from autograder.grading.trials import Compared, sizes_of
+from autograder.grading.verification import Verification
 from autograder.records.results import Picture
 from autograder.records.runs import ROUND_REQUESTS, WARM_UP_REQUESTS, Comparison, Run, RunRequest
 from autograder.records.transfers import HOST_WORK
 
 
-@dataclass
-class SharedRuns:
-    """The runs that several checks of one submission look at, each carried out once; see `Attempt.once`."""
-
-    generator: Callable[[str], np.random.Generator]  # the inputs' random numbers, by the run's name
-    known: dict[tuple[str, Place], tuple[Trial, Recipes]] = field(default_factory=dict)
-    compared: dict[str, tuple[RunRequest, Compared, Recipes, tuple[str, ...]]] = field(default_factory=dict)
-
-
 class SpeedComparison(Verification):
     """What an `Attempt` compares."""
 
-    def __init__(
-        self,
-        check: str,
-        runner: Runner,
-        rng: np.random.Generator,
-        sources: Mapping[str, str] | None,
-        shared: SharedRuns,
-        unusable: Mapping[str, BrokenDefinition] | None,
-        results: Mapping[str, Callable[[Any, RunRequest, Outputs], None]] | None,
-    ) -> None:
-        super().__init__(check, runner, rng, sources, unusable, results)
+    def __init__(self, given: Beforehand) -> None:
+        super().__init__(given)
         self.compared: Compared | None = None  # by the last `speedup`
-        self._shared = shared
+        self._shared = given.shared
 
     @property
     def comparison(self) -> Comparison:
@@ -75,7 +56,7 @@ class SpeedComparison(Verification):
         output is held to the lab's `results`. `element_by_element`: each element of the result is written once, by one
         block, so that what sampled blocks of a simulated GPU wrote can be looked at as well, the rest taken as right;
         launches that build on one another then find what they read. Where that is too much to be carried out, `shorter`
-        makes a request whose results are verified instead, or somebody is to look. `launches_only`: host code may ask for
+        makes a request whose results are verified instead, or nothing is earned. `launches_only`: host code may ask for
         nothing else where it is timed, or for nothing that is `forbidden` (names as of `Transfer.what`, and `HOST_WORK`).
         `best_known`: the ratio of the lab's best answer; far above it somebody is to look. `once`: a name for the
         comparison, where several checks ask something of the same one: it is made, and verified, for the first of them, and

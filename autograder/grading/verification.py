@@ -5,19 +5,19 @@ Where sampled blocks stand for all, what they left is looked at, and how much of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from autograder.errors import BrokenDefinition, GraderFault
+from autograder.errors import GraderFault
 from autograder.grading.expectations import Expectations
 from autograder.grading.failures import CheckFailed, WorkLeftOut
-from autograder.grading.trials import Runner, Trial, as_it_was, errors_in, for_checks
+from autograder.grading.given import Beforehand, Outputs
+from autograder.grading.trials import Trial, as_it_was, errors_in, for_checks
 from autograder.records.runs import Run, RunRequest
 
-Outputs = Mapping[str, np.ndarray]
 OF_ORDER = ("race", "divergent_barrier")  # kinds of hazards that sampled blocks have by themselves
 LEAST_COVERED = 0.95  # of a result, judged by sampled blocks, some of which may lie beyond its edges
 LOOK_AGAIN = 8  # times as many blocks are sampled where fewer seem to cover less
@@ -26,17 +26,9 @@ LOOK_AGAIN = 8  # times as many blocks are sampled where fewer seem to cover les
 class Verification(Expectations):
     """What an `Attempt` verifies of runs whose work is counted or timed."""
 
-    def __init__(
-        self,
-        check: str,
-        runner: Runner,
-        rng: np.random.Generator,
-        sources: Mapping[str, str] | None,
-        unusable: Mapping[str, BrokenDefinition] | None,
-        results: Mapping[str, Callable[[Any, RunRequest, Outputs], None]] | None,
-    ) -> None:
-        super().__init__(check, runner, rng, sources, unusable)
-        self.results = dict(results or {})  # by function: what its results are held to, see `Lab.results`
+    def __init__(self, given: Beforehand) -> None:
+        super().__init__(given)
+        self.results = dict(given.results)
 
     def counted(self, request: RunRequest | Trial, *, expect: Callable[[Run], None] | None = None) -> Run:
         """A simulated run whose counted work is to be judged: its outputs are held to the lab's `results` first.
