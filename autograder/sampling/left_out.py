@@ -26,6 +26,7 @@ from autograder.simgpu.values.memory import Buffer
 LITTLE_WORK = 1 << 20
 MOST_WORK = 64 << 20  # of all runs of one request until its plan stays as it is: some three to ten seconds
 MOST_CANDIDATES = 1 << 24  # places looked at to find the blocks that write some elements
+PLACES_AT_ONCE = 1 << 18
 MOST_ROUNDS = 6  # runs with a plan that grew; the next one leaves nothing out
 ALL = None  # of a launch's blocks
 
@@ -127,11 +128,12 @@ class Footprint:
             return np.asarray(of_a_block.any(axis=1)), blocks[writes[begins]]
         is_wanted, is_written, writes = np.zeros(size, bool), np.zeros(size, bool), np.zeros(len(blocks), bool)
         is_wanted[elements] = True
-        for number, start in enumerate(begins):
-            places = start + pattern[: np.searchsorted(pattern, size - start)]
-            wanted = places[is_wanted[places]]
-            writes[number] = len(wanted) > 0
-            is_written[wanted] = True
+        at_once = max(1, PLACES_AT_ONCE // len(pattern))
+        for first in range(0, len(blocks), at_once):
+            places = begins[first : first + at_once, None] + pattern[None, :]
+            wanted = is_wanted[np.minimum(places, size - 1)] & (places < size)
+            writes[first : first + at_once] = wanted.any(axis=1)
+            is_written[places[wanted]] = True
         return is_written[elements], blocks[writes]
 
 

@@ -130,7 +130,7 @@ class LabTests:
         assert result.points == 0, report(result)
 
     def test_the_starter_ends_with_its_check(self) -> None:
-        """`make test-all` runs it from top to bottom; what the check shows is the result of the test above."""
+        """`make notebooks` runs it from top to bottom; what the check shows is the result of the test above."""
         last = json.loads(self.lab.notebook.read_text(encoding="utf-8"))["cells"][-1]
         assert last["cell_type"] == "code"
         assert "".join(last["source"]) in (f'check("{self.lab.name}")', f'check("{self.lab.name.partition("_")[0]}")')

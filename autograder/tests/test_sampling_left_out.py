@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.sampling import left_out
+from autograder.simgpu.host.stores import Stores
+from autograder.simgpu.values.lanes import Geometry
 from autograder.simulated_device import SimulatedDevice
 
 N = 128
@@ -455,3 +458,31 @@ def test_a_run_that_needs_too_much_by_itself_is_told_so_as_ever() -> None:
 def test_where_reads_are_not_followed_the_sample_is_all_that_is_carried_out() -> None:
     run = chain("total_of_all", follows_reads=False)
     assert [launch.counters.simulated_blocks for launch in run.launches] == [4, 4]
+
+
+@pytest.mark.parametrize("count", [1, 40, 500], ids=["one", "fewer than blocks", "more than blocks"])
+def test_blocks_that_write_an_element_are_those_of_their_rule_whichever_way_they_are_looked_up(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tiles of 8 x 4 in a matrix of 64 x 30: the last ones of a row reach beyond it, and the last row beyond its end."""
+    monkeypatch.setattr(left_out, "PLACES_AT_ONCE", 100)
+    rows, columns, grid = 64, 30, (4, 17, 1)
+    geometry = Geometry(grid, (32, 1, 1))
+    starts = np.array([4 * y * columns + 8 * x for y in range(grid[1]) for x in range(grid[0])], np.int64)
+    pattern = np.array([row * columns + column for row in range(4) for column in range(8)], np.int64)
+    carried_out = np.array([0, 1, 4, 9], np.int64)
+    stores = Stores(
+        elements=np.concatenate([starts[each] + pattern for each in carried_out]),
+        blocks=np.repeat(carried_out, len(pattern)), has_atomics=False,
+    )  # fmt: skip
+    order = np.argsort(stores.elements, kind="stable")
+    stores = replace(stores, elements=stores.elements[order], blocks=stores.blocks[order])
+    footprint = left_out.Footprint(geometry, carried_out, stores)
+    size = rows * columns
+    elements = np.sort(np.random.default_rng(count).permutation(size)[:count])
+    found = footprint._left_out_writers(elements, size)
+    assert found is not None
+    others = [each for each in range(geometry.blocks) if each not in carried_out and starts[each] < size]
+    writes = {each: set((starts[each] + pattern).tolist()) & set(elements.tolist()) for each in others}
+    assert found[1].tolist() == [each for each in others if writes[each]]
+    assert elements[found[0]].tolist() == sorted(set().union(*writes.values()))
