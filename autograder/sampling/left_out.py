@@ -24,7 +24,7 @@ from autograder.simgpu.values.memory import Buffer
 
 # Warp instructions, a fraction of a second: launches that take no more together are carried out whole.
 LITTLE_WORK = 1 << 20
-MOST_WORK = 64 << 20  # of all runs of one request until its plan stays as it is: some three to ten seconds
+MOST_WORK = 64 << 20  # of all runs of one request until its plan stays as it is: some three seconds of tiled products
 MOST_CANDIDATES = 1 << 24  # places looked at to find the blocks that write some elements
 PLACES_AT_ONCE = 1 << 18
 MOST_ROUNDS = 6  # runs with a plan that grew; the next one leaves nothing out
