@@ -30,7 +30,8 @@ from autograder.records.counters import Counters
 
 COUNTED, MEASURED = HERE / "unseen_counted.json", HERE / "unseen_measured.json"
 THIRD_COUNTED, THIRD_MEASURED = HERE / "third_counted.json", HERE / "third_measured.json"
-HALVES, THIRD = ("learned", "held"), "third"
+FOURTH_COUNTED, FOURTH_MEASURED = HERE / "fourth_counted.json", HERE / "fourth_measured.json"
+HALVES, THIRD, FOURTH = ("learned", "held"), "third", "fourth"
 
 FAR_OFF = 3
 
@@ -79,6 +80,11 @@ def predictions() -> list[UnseenPrediction]:
 def third_set() -> list[UnseenPrediction]:
     """Those of the third set."""
     return _predictions(THIRD_COUNTED, THIRD_MEASURED)
+
+
+def fourth_set() -> list[UnseenPrediction]:
+    """Those of the fourth set, which rules may be made from."""
+    return _predictions(FOURTH_COUNTED, FOURTH_MEASURED)
 
 
 def _predictions(counted_file: Path, measured_file: Path) -> list[UnseenPrediction]:
@@ -186,7 +192,7 @@ def main(files: Sequence[str]) -> None:
     if files:
         rows = [json.loads(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()]
         rows = sorted((row for row in rows if "launches" in row), key=lambda row: str(row["case"]))
-        for file, sets in ((COUNTED, HALVES), (THIRD_COUNTED, (THIRD,))):
+        for file, sets in ((COUNTED, HALVES), (THIRD_COUNTED, (THIRD,)), (FOURTH_COUNTED, (FOURTH,))):
             if kept := [row for row in rows if row["half"] in sets]:
                 keep(file, kept)
     for name, text in (("unseen", table(predictions())), ("third set", third_table(third_set()))):
