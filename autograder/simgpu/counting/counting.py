@@ -45,6 +45,7 @@ SHARED = {
 
 
 EXCHANGES = ("exch", "cas")  # what shared memory does with words of any type
+ORDERS = ("min", "max", "nanmin", "nanmax")
 
 
 def _is_word(dtype: np.dtype) -> bool:
@@ -65,7 +66,7 @@ class Counting:
         self.rounds: dict[Operation, int] = {}  # by loop: its present round, if accesses depend on that
         self.meeting = Meeting()  # accesses that the compiler merges from both arms of a branch
         self.sunk: dict[Operation, ArrayPart] = {}  # loads that the compiler makes later: of which lanes
-        self.stored: dict[Buffer, tuple[int, int]] = {}  # this round's stores, by array: the first lane's byte, and sectors
+        self.stored: dict[Buffer, tuple[int, int]] = {}  # since a load, by array: the first lane's byte, and sectors
         self.regrouping: Regrouping | None = None  # of the innermost loop, if lanes meet there otherwise than in the source
 
     def count(self, view: View, place: Place, op: Operation, kind: int, atomic: str = "") -> None:
@@ -99,6 +100,8 @@ class Counting:
         if space == "global":
             if kind != prim.WRITE:
                 self.books.warp_loads.step(place.mask)
+            if kind == READ and not is_left_out:
+                self.stored.clear()  # while a warp waits for a load, L1 passes on what it has stored
             if not op.has_cheap_address:
                 row[ADDRESSES] += place.mask.warps
                 row[INDEX_TERMS] += view.ndim * place.mask.warps
@@ -108,7 +111,8 @@ class Counting:
                 self._count_global(moves, view, place, op, kind, of_block=row)
         elif space == "shared":
             if kind == ATOMIC:
-                self._count_shared_atomic(row, view, place, atomic not in EXCHANGES and not _is_word(view.data.dtype))
+                is_a_loop = atomic not in EXCHANGES and not _is_word(view.data.dtype)
+                self._count_shared_atomic(row, view, place, is_a_loop, is_of_order=atomic in ORDERS)
             elif op.by_round is not None and not is_left_out:
                 self._count_wide(row, view, place, op, kind)
             else:
@@ -177,8 +181,11 @@ class Counting:
     def _count_instead(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts an access for the compiler only; to several arrays, if one instruction goes to them."""
         row = self.books.made_instead(op)
-        requests = (GLOBAL if parts[0].view.buffer.space == "global" else SHARED)[kind][0]
+        is_global = parts[0].view.buffer.space == "global"
+        requests = (GLOBAL if is_global else SHARED)[kind][0]
         before = row[requests]
+        if is_global and kind == READ:
+            self.stored.clear()
         for part in parts:
             place = Place(part.linear, Mask(part.lanes, None))
             if part.view.buffer.space == "global":
@@ -250,7 +257,7 @@ class Counting:
             row[AGAIN] += self.stored_again(buffer, first, counted.sectors)
 
     def stored_again(self, buffer: Buffer, first: int, sectors: int) -> int:
-        """The sectors of a store to which the same lanes have stored in this round of the innermost loop.
+        """The sectors of a store to which the same lanes have stored since their last load, or the innermost loop's round.
 
         `first`: the byte of the array that the first lane stores to.
         """
@@ -400,7 +407,10 @@ class Counting:
         for slot, count in zip(SHARED[kind], counted, strict=True):
             row[slot] += count
 
-    def _count_shared_atomic(self, row: list[int], view: View, place: Place, is_a_loop: bool) -> None:
+    def _count_shared_atomic(
+        self, row: list[int], view: View, place: Place, is_a_loop: bool, is_of_order: bool
+    ) -> None:
+        """One that finds the place in order already has no more to do: whoever wants a maximum seldom finds it lower."""
         scratch = np.zeros(view.buffer.data.nbytes // count_prim.SECTOR_BYTES + 2, np.uint8)
         itemsize = view.data.itemsize
         counted = count_prim.count_atomics(
@@ -408,7 +418,7 @@ class Counting:
         )
         row[SLOT["shared_atomic_requests"]] += counted[0]
         if is_a_loop:
-            row[SLOT["shared_atomic_tries"]] += counted[3]
+            row[SLOT["shared_atomic_tries"]] += counted[0] if is_of_order else counted[3]
         worst = SLOT["shared_atomic_worst_multiplicity"]
         row[worst] = max(row[worst], counted[2])
 
