@@ -29,7 +29,7 @@ MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times
 ISSUE_SHARE = 0.8  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
 CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
 OVERLAP = 3.9  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
-MERGED_STORES = 0.6  # of the sectors that a warp stores to again before its next load, those that L2 does not see
+MERGED_STORES = 0.6  # of the sectors that a warp stores to again at once, those that L2 does not see
 COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
 ADVICE = {

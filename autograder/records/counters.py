@@ -26,7 +26,7 @@ class Counters:
     block_load_sectors: int = 0  # distinct sectors that each block loads, summed over blocks: what L1 asks of L2
     global_store_requests: int = 0
     global_store_sectors: int = 0
-    global_store_sectors_again: int = 0  # of these, in a round of the innermost loop, stored to before, no load between
+    global_store_sectors_again: int = 0  # of these, in a round of the innermost loop, those stored to before by the warp
     global_store_lines: int = 0
     global_store_useful_bytes: int = 0
     global_atomic_requests: int = 0

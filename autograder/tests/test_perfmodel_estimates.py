@@ -243,7 +243,7 @@ def test_atomics_that_spread_out_go_faster_up_to_a_limit() -> None:
         ).breakdown["atomics"]
         for places in (1, 32, 512, 10**5, 10**6)
     ]
-    assert times[0] > times[1] > times[2] > times[3] == times[4]
+    assert times[0] > times[1] > times[2] > times[3] > times[4] > 0.98 * times[3]
 
 
 def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
@@ -256,7 +256,7 @@ def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
             replace(counters, global_atomic_sectors=4 * MILLION, unique_atomic_sectors=1),
         )
     )
-    assert even < skewed == pytest.approx(alone)
+    assert even < skewed == pytest.approx(alone, rel=0.02)
 
 
 def test_an_estimate_says_when_its_warps_are_not_alike() -> None:

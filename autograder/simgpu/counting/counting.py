@@ -66,7 +66,7 @@ class Counting:
         self.rounds: dict[Operation, int] = {}  # by loop: its present round, if accesses depend on that
         self.meeting = Meeting()  # accesses that the compiler merges from both arms of a branch
         self.sunk: dict[Operation, ArrayPart] = {}  # loads that the compiler makes later: of which lanes
-        self.stored: dict[Buffer, tuple[int, int]] = {}  # since a load, by array: the first lane's byte, and sectors
+        self.stored: dict[Buffer, tuple[int, int]] = {}  # this round's stores, by array: the first lane's byte, and sectors
         self.regrouping: Regrouping | None = None  # of the innermost loop, if lanes meet there otherwise than in the source
 
     def count(self, view: View, place: Place, op: Operation, kind: int, atomic: str = "") -> None:
@@ -100,8 +100,6 @@ class Counting:
         if space == "global":
             if kind != prim.WRITE:
                 self.books.warp_loads.step(place.mask)
-            if kind == READ and not is_left_out:
-                self.stored.clear()  # while a warp waits for a load, L1 passes on what it has stored
             if not op.has_cheap_address:
                 row[ADDRESSES] += place.mask.warps
                 row[INDEX_TERMS] += view.ndim * place.mask.warps
@@ -181,11 +179,8 @@ class Counting:
     def _count_instead(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts an access for the compiler only; to several arrays, if one instruction goes to them."""
         row = self.books.made_instead(op)
-        is_global = parts[0].view.buffer.space == "global"
-        requests = (GLOBAL if is_global else SHARED)[kind][0]
+        requests = (GLOBAL if parts[0].view.buffer.space == "global" else SHARED)[kind][0]
         before = row[requests]
-        if is_global and kind == READ:
-            self.stored.clear()
         for part in parts:
             place = Place(part.linear, Mask(part.lanes, None))
             if part.view.buffer.space == "global":
@@ -257,7 +252,7 @@ class Counting:
             row[AGAIN] += self.stored_again(buffer, first, counted.sectors)
 
     def stored_again(self, buffer: Buffer, first: int, sectors: int) -> int:
-        """The sectors of a store to which the same lanes have stored since their last load, or the innermost loop's round.
+        """The sectors of a store to which the same lanes have stored in this round of the innermost loop.
 
         `first`: the byte of the array that the first lane stores to.
         """

@@ -18,7 +18,7 @@ from autograder.simgpu.one_thread import numbers
 from autograder.simgpu.one_thread.desk import Desk, Fixed, KnownView, Meaning, ViewKind, WrittenCall
 from autograder.simgpu.one_thread.numbers import KEPT, LARGEST_EXTENT, Number, Spelling, limits
 from autograder.simgpu.one_thread.rehearsal import RunCount, sample
-from autograder.simgpu.one_thread.source import LEAVES_LOOP, RESET, AccessSite, NotWritten
+from autograder.simgpu.one_thread.source import LEAVES_LOOP, AccessSite, NotWritten
 from autograder.simgpu.one_thread.variables import (
     assigned_in,
 )
@@ -464,8 +464,6 @@ class Expressions(Desk, ABC):
             source.write(f"{name} = {'d' if kind.dtype == FLOAT32 else 'm'}{view}[e]")
         with source.inside("else:"):
             source.write(f"{name} = x.load({site.number}, {', '.join(each.code for each in indices)})")
-        if kind.space == "global" and not site.is_left_out:
-            source.write(RESET)
         return result
 
     def store(

@@ -185,16 +185,12 @@ class MemoryOfRounds:
                     of(site.op.line)[BLOCK_SECTORS] += found * blocks
 
     def _leave_stored(self) -> None:
-        """Stores to a sector to which the same round has stored since a load, and what the last round has stored to last."""
+        """Stores to a sector that the same round has stored to before, and what the last round has stored to last."""
         going, machine = self.going, self.going.machine
         last: dict[int, np.ndarray] = {}  # by group, the bytes
         for site, elements in self.made:
             kind = going.written.views[site.view][1]
-            if kind.space != "global":
-                continue
-            if site.kind == READ:
-                if not site.is_left_out:
-                    last.clear()
+            if site.kind != WRITE or kind.space != "global":
                 continue
             stored = elements * kind.dtype.itemsize
             before = last.get(site.group)

@@ -130,8 +130,6 @@ class LoneAccess:
             self.enter(sector)
         if self.kind != READ:
             self.again += self.memory.counting.stored_again(self.buffer, linear * self.itemsize, 1)
-        else:
-            self.memory.counting.stored.clear()
         self.times += 1
         self.issued += self.books.slots(self.op)
         self.launch.work += 1
