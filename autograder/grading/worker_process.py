@@ -105,7 +105,7 @@ def _keeps_much(job: Any) -> bool:
     """Whether a job's arrays are worth the milliseconds that it takes to look for them."""
     if isinstance(job, RunJob):
         arrays = [each for each in job.request.arguments.values() if hasattr(each, "shape")]
-        return sum(math.prod(each.shape) * np.dtype(each.dtype).itemsize for each in arrays) >= LARGE_BYTES
+        return bool(sum(math.prod(each.shape) * np.dtype(each.dtype).itemsize for each in arrays) >= LARGE_BYTES)
     return isinstance(job, CompareJob)
 
 
