@@ -356,6 +356,14 @@ def lanes_go_in_pairs(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> 
 def count_wavefronts(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer
 ) -> tuple[int, int, int]:
+    """`wavefronts_of`, for Python."""
+    return wavefronts_of(lanes, linear, address, itemsize)
+
+
+@compiled(boundscheck=False)
+def wavefronts_of(
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer
+) -> tuple[int, int, int]:
     """Counts shared-memory requests, wavefronts and bank conflicts of one warp instruction.
 
     A wavefront serves each bank one 4-byte word (every lane that wants that word). 8-byte accesses go by half warps

@@ -16,8 +16,9 @@ from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function
 from autograder.simgpu.in_registers import figures
-from autograder.simgpu.in_registers.desk import DrawSite, LaneDesk, Meaning, PlacedCall
+from autograder.simgpu.in_registers.desk import DrawSite, Meaning, PlacedCall
 from autograder.simgpu.in_registers.figures import KEPT, LaneNumber, Sharing, Wording, together
+from autograder.simgpu.in_registers.load_sites import LaneLoads
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.one_thread.desk import Fixed
 from autograder.simgpu.one_thread.expressions import function_of
@@ -60,7 +61,7 @@ def key_of(op: Expression) -> object:
     return op.name if isinstance(op, Local) else op
 
 
-class LaneExpressions(LaneDesk, ABC):
+class LaneExpressions(LaneLoads, ABC):
     """Writes expressions; statements, of which functions have some, are for whoever builds on it."""
 
     @abstractmethod
@@ -101,8 +102,8 @@ class LaneExpressions(LaneDesk, ABC):
                 return self.call(op)
             case Attribute() if op.name in ("real", "imag"):
                 return self.part(op)
-            case Subscript():
-                raise NotWritten("an element of an array")
+            case Subscript() if op.field is None:
+                return self.loaded(op)
         raise NotWritten(type(op).__name__)
 
     def part(self, op: Attribute) -> LaneNumber:
