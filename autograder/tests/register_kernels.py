@@ -147,7 +147,8 @@ class RegisterWriter(BodyWriter):
         if depth <= 0 or kind >= 6:
             return f"{self.whole(0)} {order} {self.whole(0)}"
         if kind == 0:
-            return f"{self.whole(less)} {order} {self.pick('a', 'n', '7')} {self.pick('<', '<=')} {self.pick('b', 'i')}"
+            last = self.pick("b", "i", "x64.size", self.whole(1))
+            return f"{self.whole(less)} {order} {self.pick('a', 'n', '7')} {self.pick('<', '<=')} {last}"
         if kind in (1, 2):
             return f"({self.condition(less)}) {self.pick('and', 'or')} ({self.condition(less)})"
         if kind == 3:

@@ -234,7 +234,7 @@ def window(out, floats, states):
         total = 0
         for k in range(41):
             at = i + k - 20
-            if at >= 0 and at < N:
+            if 0 <= at < SMALL.size and 3 < k < SMALL[(k + 5) % N] + 20:  # in the first rounds nobody asks for the last one
                 total += SMALL[at] * SMALL[k] + BYTES[at]
         out[i] = total
 

@@ -8,7 +8,7 @@ how many lanes; for each branch, how many warps it divided. Where a lane needs a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -151,13 +151,13 @@ def _text(writer: LaneWriter, slots: RegisterRows, scalars: list[str]) -> str:
         f"        together = min({AT_ONCE} - (now & {AT_ONCE - 1}), rounds - done)",
         f"        {chunk}",
         "        some[:] = 0",
-        *(f"        {line}" for line in loads.before_chunk),
         "        apart = False",
         *(["        masks[:] = 0"] if drawn else []),
         "        for w in range(warps):",
         "            i_, d_, f_ = i[w], d[w], f[w]",
         "            keep(i_, oi[w]); keep(d_, od[w]); keep(f_, of[w])",
         "            trouble = work = loaded = np.int64(0)",
+        *(f"            {line}" for line in loads.before_warp),
         "            for r in range(together):",
         "                number = now + r",
         "                counter = first + (done + r) * step",
@@ -197,10 +197,11 @@ def _text(writer: LaneWriter, slots: RegisterRows, scalars: list[str]) -> str:
         f"                said[{WHY}] = {TROUBLE}; said[{WHERE}] = w",
         "                return",
         "            of_chunk[w] = work",
-        *(["            loads_of_chunk[w] = loaded"] if loads.sites else []),
+        *(["            loads_of_chunk[w] = loaded"] if writer.loads else []),
+        *_rounds_of_steps(writer.asked_by, loads.in_trouble),
         "        for w in range(warps):",
         "            by_warp[w] += of_chunk[w]",
-        *(["            loaded_by_warp[w] += loads_of_chunk[w]"] if loads.sites else []),
+        *(["            loaded_by_warp[w] += loads_of_chunk[w]"] if writer.loads else []),
         *(f"        {line}" for line in loads.behind_chunk),
         *(f"        totals[{n}, 0] += some[{n}].sum(); totals[{n}, 1] += a{n}; totals[{n}, 2] += l{n}" for n in runs),
         *(f"        divided[{n}] += z{n}" for n in divisions),
@@ -224,6 +225,19 @@ def _text(writer: LaneWriter, slots: RegisterRows, scalars: list[str]) -> str:
             "            is_kept[0] = True",
         ]
     return "\n".join(lines)
+
+
+def _rounds_of_steps(asked_by: Sequence[tuple[int, int]], in_trouble: Sequence[str]) -> list[str]:
+    """Lines that have steps go rounds in which somebody came by the first of two runs, and nobody by the second."""
+    if not asked_by:
+        return []
+    return [
+        "        for r in range(together):",
+        f"            if {' or '.join(f'some[{run}, r] > some[{asked}, r]' for run, asked in asked_by)}:",
+        *(f"                {line}" for line in in_trouble),
+        f"                said[{WHY}] = {TROUBLE}; said[{WHERE}] = warps - 1",
+        "                return",
+    ]
 
 
 @njit(nogil=True, error_model="numpy", boundscheck=False)

@@ -94,6 +94,7 @@ class LaneDesk:
         self.ways_out: list[WayOut] = []
         self.arrays: dict[object, LoadedArray] = {}  # from which it loads, by the variable that holds it or what gives it
         self.loads: list[LoadSite] = []
+        self.asked_by: list[tuple[int, int]] = []  # runs: where nobody in the batch comes by the second, steps go
         self.scopes: list[PlacedCall] = []
         self.gone = 0  # places so far at which a lane leaves what is being written
 

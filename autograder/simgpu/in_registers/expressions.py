@@ -204,12 +204,10 @@ class LaneExpressions(LaneLoads, ABC):
         return replace(figure, literal=written.literal if op.kind is ast.USub else None)
 
     def compared(self, op: Compare) -> LaneNumber:
-        """A comparison, or a chain of them with names and constants, which all lanes work out."""
-        if not all(op.are_plain[1:]):
-            raise NotWritten("a chain of comparisons with more than names")
+        """A comparison, or a chain of them: lanes for which it holds so far work out what is no name and no constant."""
         left, name, kinds = self.apart(self.number(op.left)), self.source.name(), []
         for place, (kind, each) in enumerate(zip(op.kinds, op.others, strict=True)):
-            right = self.number(each)
+            right = self.asked(name, each) if place and not op.are_plain[place] else self.number(each)
             assert isinstance(left, LaneNumber)
             samples_of = self.sample(left), self.sample(right)
             self.one_comparison(op, kind, *samples_of)
@@ -218,6 +216,25 @@ class LaneExpressions(LaneLoads, ABC):
             kinds += [left, right]
             left = right
         return LaneNumber(name, BOOL, together(*kinds))
+
+    def asked(self, condition: str, op: Expression) -> LaneNumber:
+        """An expression that only lanes work out for which a condition holds.
+
+        By steps what comes behind it depends on whether there is any such lane in the batch: see `Compare.value`.
+        """
+        source, name = self.source, self.source.name()
+        run = source.run()
+        source.here = None
+        with source.inside(f"if {condition}:"):
+            self.asked_by.append((run.number, source.run().number))
+            value = self.number(op)
+            source.write(f"{name} = {value.code}")
+        if value.dtype.kind == "c":
+            raise NotWritten("a chain of comparisons of complex numbers")
+        with source.inside("else:"):
+            source.write(f"{name} = np.{'bool_' if value.dtype.kind == 'b' else value.dtype.name}(0)")
+        source.here = run
+        return LaneNumber(name, value.dtype, value.sharing)
 
     def one_comparison(self, op: Compare, kind: type[ast.cmpop], one: Number, other: Number) -> None:
         self.count(lambda machine, mask: compare(machine, op, kind, one, other, mask))

@@ -53,14 +53,15 @@ class LaneLoads(LaneDesk, ABC):
         reason = why_not_loaded(view, self.machine.launch)
         if reason:
             raise NotWritten(reason)
-        if op.is_sunk or op.stands_for(False) is not None or self.is_regrouped or len(self.loads) >= MOST_LOADS:
+        is_elsewhere = op.is_sunk or op.by_round is not None or op.stands_for(False) is not None or self.is_regrouped
+        if is_elsewhere or len(self.loads) >= MOST_LOADS:
             raise NotWritten("a load that is counted elsewhere")
         source, sharing = self.source, together(*indices)
         is_shared = sharing == Sharing.SHARED
         array = self.array(owner.op, view)
         share, rows, line = self.share_of(op, array, is_shared=is_shared)
         source.count(share)
-        site = LoadSite(len(self.loads), array, source.run().number, is_shared, rows, line)
+        site = LoadSite(len(self.loads), array, is_shared, rows, line)
         self.loads.append(site)
         s, m, name = site.number, array.number, source.name()
         places = [self.kept(figures.converted(each, INT64), INT64, sharing).code for each in indices]

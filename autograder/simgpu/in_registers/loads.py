@@ -30,12 +30,12 @@ SHIFTS = {1: 0, 2: 1, 4: 2, 8: 3}  # of the bytes of an element
 _, SECTORS, LINES, USEFUL_BYTES = GLOBAL[READ]
 BY_PLACE = frozenset((SECTORS, LINES, USEFUL_BYTES, WAVEFRONTS))  # what depends on where a load lies
 PARAMETERS = (
-    "of_arrays", "at", "kept", "distances", "moves", "passes", "moved", "new", "of_first", "loaded_by_warp",
-    "loads_of_chunk", "noted", "ends", "stamp",
+    "at", "of_arrays", "stamp", "kept", "room", "moves", "passes", "noted", "ends", "moved", "of_first", "loaded_by_warp",
+    "loads_of_chunk",
 )  # fmt: skip
 FUNCTIONS = {
     each.__name__: each
-    for each in (prim.count_load, prim.note_first, prim.note_sector, prim.settle_first, prim.passes_of)
+    for each in (prim.count_load, prim.note_first, prim.note_sector, prim.settle_first, prim.finish_rounds)
 }
 
 
@@ -68,27 +68,30 @@ class LoadSite:
 
     number: int
     array: LoadedArray
-    run: int
     is_shared: bool  # all lanes load the same element
     rows: Rows
     line: Line
 
     def lines(self, loads: int) -> list[str]:
-        """What comes behind a round of a warp, in which somebody came by; of so many loads."""
+        """What comes behind a round of a warp; of so many loads."""
         s, m, shift = self.number, self.array.number, SHIFTS[self.array.dtype.itemsize]
+        last = f"kept[{s}, {prim.LAST}"
         order = f"stamps{m}, stamp, r * {loads} + {s}, noted, ends, {m}"
         if self.is_shared:
             return [
                 f"sector = ((y{m} + (p{s} << {shift})) >> {SECTOR_SHIFT}) - b{m}",
-                f"touched{m}[np.uint64(sector)] |= np.uint8(1)",
-                "if w < of_first:",
-                f"    note_sector(sector, {order})",
+                f"if p{s} >= 0 and sector != q{s}:",
+                f"    q{s} = sector",
+                f"    touched{m}[np.uint64(sector)] |= np.uint8(1)",
+                "    if w < of_first:",
+                f"        note_sector(sector, {order})",
             ]
         return [
-            f"c0, c1, c2, c3 = count_load(at[{s}], y{m}, {shift}, b{m}, touched{m}, kept[{s}], distances)",
-            f"moves[{s}, 0] += c0; moves[{s}, 1] += c1; passes[0, {s}, r] += c2; passes[1, {s}, r] += c3",
-            "if w < of_first:",
-            f"    note_first(at[{s}], y{m}, {shift}, b{m}, {order})",
+            f"if count_load(at, {s}, y{m}, {shift}, b{m}, touched{m}, kept, room):",
+            f"    moves[{s}, 0] += {last}, {prim.ELEMENTS}]; moves[{s}, 1] += {last}, {prim.SECTORS}]",
+            f"    passes[0, {s}, r] += {last}, {prim.LINES}]; passes[1, {s}, r] += {last}, {prim.PASSES}]",
+            "    if w < of_first:",
+            f"        note_first(kept, {s}, {order})",
         ]
 
 
@@ -115,60 +118,24 @@ class LoadText:
     """What loads add to the text of a loop's function, place by place."""
 
     def __init__(self, arrays: Sequence[LoadedArray], sites: Sequence[LoadSite]) -> None:
-        self.arrays, self.sites = arrays, sites
-
-    @property
-    def parameters(self) -> list[str]:
-        own = [f"{each}{array.number}" for array in self.arrays for each in ("m", "touched", "stamps")]
-        return [*PARAMETERS, *own] if self.sites else []
-
-    @property
-    def at_first(self) -> list[str]:
-        return [
-            f"{name} = of_arrays[{array.number}, {place}]"
-            for array in self.arrays
-            for place, name in enumerate(array.names)
+        own = [f"{each}{array.number}" for array in arrays for each in ("m", "touched", "stamps")]
+        shared = [each.number for each in sites if each.is_shared]
+        self.parameters = [*PARAMETERS, *own] if sites else []
+        self.at_first = [
+            f"{name} = of_arrays[{array.number}, {at}]" for array in arrays for at, name in enumerate(array.names)
         ]
-
-    @property
-    def before_chunk(self) -> list[str]:
-        return ["moves[:] = 0; passes[:] = 0; ends[:] = 0"] if self.sites else []
-
-    @property
-    def before_round(self) -> list[str]:
-        lines = [f"p{each.number} = np.int64(-1)" for each in self.sites]
-        by_lane = [each.number for each in self.sites if not each.is_shared]
-        if by_lane:
-            lines += [f"for k in range({WARP}):", *(f"    at[{number}, k] = -1" for number in by_lane)]
-        return lines
-
-    @property
-    def behind_round(self) -> list[str]:
-        lines = []
-        for each in self.sites:
-            lines += [f"if n{each.run} > 0:", *(f"    {line}" for line in each.lines(len(self.sites)))]
-        return lines
-
-    @property
-    def in_trouble(self) -> list[str]:
-        return self._settled(is_gone=False)
-
-    @property
-    def behind_chunk(self) -> list[str]:
-        lines = self._settled(is_gone=True)
-        for site in self.sites:
-            s = site.number
-            lines += [
-                f"moved[{s}, 0] += moves[{s}, 0]; moved[{s}, 1] += moves[{s}, 1]; moved[{s}, 2] += passes[0, {s}].sum()",
-                f"moved[{s}, 3] += passes_of(passes[0, {s}], passes[1, {s}])",
+        self.before_warp = [f"q{s} = np.int64(-1)" for s in shared]
+        self.before_round = [f"p{s} = np.int64(-1)" for s in shared]
+        self.behind_round = [line for each in sites for line in each.lines(len(sites))]
+        self.in_trouble, self.behind_chunk = (
+            [
+                *(f"settle_first({is_gone}, stamps{m}, stamp, {m}, noted, ends, moved)" for m in range(len(arrays))),
+                f"finish_rounds({is_gone}, at, moves, passes, moved)",
             ]
-        return lines
-
-    def _settled(self, *, is_gone: bool) -> list[str]:
-        return [
-            f"settle_first(stamps{each.number}, stamp, noted[{each.number}], ends[{each.number}], new, {is_gone})"
-            for each in self.arrays
-        ]
+            if sites
+            else []
+            for is_gone in (False, True)
+        )
 
 
 class LoadsOfLanes:
@@ -177,37 +144,36 @@ class LoadsOfLanes:
     def __init__(self, machine: Machine, sites: Sequence[LoadSite], views: Sequence[View], warps: np.ndarray) -> None:
         """`views`: the loop's arrays; `warps`: the numbers of those that go round."""
         self.machine, self.sites, self.warps = machine, sites, warps
-        of_arrays = np.zeros((len(views), 3 + 2 * max(each.ndim for each in views)), np.int64)
-        own: list[np.ndarray] = []
+        loads, arrays = len(sites), len(views)
+        of_arrays = np.zeros((arrays, 3 + 2 * max(each.ndim for each in views)), np.int64)
         for row, view in zip(of_arrays, views, strict=True):
-            buffer = view.buffer
-            numbers = [view.offset, buffer.address, buffer.address >> SECTOR_SHIFT]
+            numbers = [view.offset, view.buffer.address, view.buffer.address >> SECTOR_SHIFT]
             for extent, stride in zip(view.shape, view.strides, strict=True):
                 numbers += [extent, stride]
             row[: len(numbers)] = numbers
-            own += [view.data, buffer.touched, buffer.stamps]
         of_first = int(np.searchsorted(warps, machine.batch.geometry.warps_per_block))
-        noted = min(max(len(each.buffer.touched) for each in views), AT_ONCE * of_first * len(sites) * WARP)
-        loads = len(sites)
-        self.moved, self.new = np.zeros((loads, 4), np.int64), np.zeros(loads, np.int64)
+        noted = min(max(len(each.buffer.touched) for each in views), AT_ONCE * of_first * loads * WARP)
+        self.moved = np.zeros((loads, 5), np.int64)
         self.by_warp = np.zeros(len(warps), np.int64)
+        kept = np.zeros((loads, prim.PLACES + 1, prim.COLUMNS), np.int64)
+        kept[:, prim.LAST] = prim.NOBODY  # nobody has loaded yet
+        own = [each for view in views for each in (view.data, view.buffer.touched, view.buffer.stamps)]
         self.arguments = (
-            of_arrays, np.empty((loads, WARP), np.int64), np.zeros((loads, prim.SLOTS, prim.COLUMNS), np.int64),
-            np.empty(WARP, np.int64), np.zeros((loads, 2), np.int64), np.zeros((2, loads, AT_ONCE), np.int64), self.moved,
-            self.new, of_first, self.by_warp, np.zeros(len(warps), np.int64), np.zeros((len(views), noted), np.int64),
-            np.zeros(len(views), np.int64), machine.batch.first_thread + 1, *own,
+            np.full((loads, WARP), -1, np.int64), of_arrays, machine.batch.first_thread + 1, kept,
+            np.zeros(prim.ROOM, np.int64), np.zeros((loads, 2), np.int64), np.zeros((2, loads, AT_ONCE), np.int64),
+            np.zeros((arrays, noted), np.int64), np.zeros(arrays, np.int64), self.moved, of_first, self.by_warp,
+            np.zeros(len(warps), np.int64), *own,
         )  # fmt: skip
 
     def count(self) -> None:
         """Puts what a call has found into the books, and forgets it."""
         machine, tally = self.machine, self.machine.launch.tally
-        for site, moved, new in zip(self.sites, self.moved.tolist(), self.new.tolist(), strict=True):
-            if not (new or any(moved)):
-                continue  # nobody came by
+        for site, (elements, sectors, lines, passes, new) in zip(self.sites, self.moved.tolist(), strict=True):
+            if not elements and not new:
+                continue  # nobody came by, or all is counted
             row = _row_of(tally, site)
             row[BLOCK_SECTORS] += new * len(machine.batch.blocks)
             if not site.is_shared:
-                elements, sectors, lines, passes = moved
                 row[USEFUL_BYTES] += elements * site.array.dtype.itemsize
                 row[SECTORS] += sectors
                 row[LINES] += lines
@@ -215,8 +181,8 @@ class LoadsOfLanes:
         whole = np.zeros(machine.batch.warps, np.int64)
         whole[self.warps] = self.by_warp
         machine.books.warp_loads.add(whole)
-        for each in (self.moved, self.new, self.by_warp):
-            each[:] = 0
+        self.moved[:] = 0
+        self.by_warp[:] = 0
 
 
 def _row_of(tally: Tally, site: LoadSite) -> list[int]:

@@ -162,7 +162,7 @@ class LaneWriter(LaneExpressions):
     def arm(self, block: Block, flag: str) -> bool:
         """One side of a branch; where it leaves the loop after something that is not written, that is left for later."""
         place, variables, around = self.source.mark(), self.variables, self.around
-        known = len(self.draws), len(self.returns), len(self.ways_out), len(self.loads), self.gone
+        known = len(self.draws), len(self.returns), len(self.ways_out), len(self.loads), len(self.asked_by), self.gone
         try:
             return self.block(block, flag)
         except NotWritten:
@@ -173,7 +173,8 @@ class LaneWriter(LaneExpressions):
         self.source.back_to(place)
         self.variables, self.around = dict(variables), around
         del self.draws[known[0] :], self.returns[known[1] :], self.ways_out[known[2] :], self.loads[known[3] :]
-        self.gone = known[4]
+        del self.asked_by[known[4] :]
+        self.gone = known[5]
         self.check_types()
         self.source.write("left_at = number")
         self.go(flag, LEFT_FOR + len(self.ways_out))
