@@ -80,7 +80,9 @@ class RegisterWriter(BodyWriter):
             f"(x64[{counter} % {N}] + i) % {N}", "s % 190",
         )  # fmt: skip
         if self.choose.random() < 0.15:
-            return f"grid[{counter} % 10, {self.pick('i % 20', 'b % 20', '7')}]" if kind == "f" else "whole[c % 10, i % 10]"
+            comma = self.pick(", ", "][")
+            last = self.pick("i % 20", "b % 20", "7", counter)
+            return f"grid[{counter} % 10{comma}{last}]" if kind == "f" else f"whole[{self.pick('c', 'i')} % 10{comma}i % 10]"
         if self.choose.random() < 0.1:
             return "counts[i]" if kind == "x" else "unset[i % 50]"
         if self.choose.random() < 0.5:

@@ -253,6 +253,16 @@ def gathers(out, floats, states):
 
 
 @cuda.jit
+def rows(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        total = 0.0
+        for k in range(200):
+            total += GRID_OF[i % 10][k % 20] * GRID_OF[k % 10][i % 20] + GRID_OF[k % 10][k % 20]
+        floats[i] = total
+
+
+@cuda.jit
 def leaves_the_array(out, floats, states):
     i = cuda.grid(1)
     if i < N:
@@ -286,7 +296,7 @@ KERNELS: tuple[Any, ...] = (
     mandelbrot, mandelbrot_of_complex, pi, rejection, collatz, is_prime, stores_and_leaves, divisors, newton, logistic,
     divides_by_zero_at_last, hands_its_range_back,
 )  # fmt: skip
-OF_LOADS: tuple[Any, ...] = (forces, strides, window, gathers, leaves_the_array)
+OF_LOADS: tuple[Any, ...] = (forces, strides, window, gathers, rows, leaves_the_array)
 
 
 def told(kernel: Any) -> tuple[list[Any], int, list[bytes]]:

@@ -22,8 +22,7 @@ from autograder.simgpu.primitives import WARP, Integer, Truth, compiled
 
 ELEMENTS, SECTORS, LINES, PASSES, PLACE = range(5)  # columns of what is kept: what it moves, and where in a line, plus 1
 DISTANCES, TOUCHED, COLUMNS = 5, 5 + WARP, 5 + 2 * WARP  # from which on: each lane's distance from the first, and sectors
-PLACES = 32  # that are kept of each load; and one row more, of the load before: with elements, and the first sector
-LAST = PLACES
+PLACES = 32  # that are kept of each load
 NOBODY = -(1 << 62)  # the distance of a lane that loads nothing
 NEAR = 4096  # elements within this distance have a place each, and no search
 OF_NEAR, OF_KEYS, OF_TAGS = 1, 1 + 3 * NEAR, 1 + 3 * NEAR + 3 * SET  # where each begins in the room for counting
@@ -34,46 +33,39 @@ OF_DEPTH, OF_ROWS, ROOM = OF_WORDS + 4 * WARP, OF_WORDS + 4 * WARP + BANKS, OF_W
 @compiled(boundscheck=False)
 def count_load(
     at: np.ndarray, s: Integer, address: Integer, shift: Integer, first_sector: Integer, touched: np.ndarray,
-    kept: np.ndarray, room: np.ndarray,
-) -> bool:  # fmt: skip
-    """What load `s` of a warp moves, into the last row of what is kept of it; marks the sectors. False: nobody loads.
+    kept: np.ndarray, latest: np.ndarray, room: np.ndarray,
+) -> int:  # fmt: skip
+    """Which row of what is kept of load `s` says what a warp moves by it; marks the sectors. Negative: nobody loads.
 
     `at`: of each load and lane the element, none of which lies in two sectors; negative where it loads none, as all are
-    in the end.
+    in the end. `latest`: of each load the row of the last time, and its first sector.
     """
-    differs = np.int64(0)
-    for k in range(WARP):
-        differs |= at[s, k] ^ kept[s, LAST, DISTANCES + k]
-    if differs != 0:
-        first = 0
-        while first < WARP and at[s, first] < 0:
-            first += 1
+    first = 0
+    while at[s, first] < 0:
+        first += 1
         if first == WARP:
-            return False
-        base = at[s, first]
-        begin = address + (base << shift)
-        place = ((begin & LINE_MASK) >> shift) & (PLACES - 1)
-        differs = kept[s, place, PLACE] ^ ((begin & LINE_MASK) + 1)
+            return -1
+    base = at[s, first]
+    begin = address + (base << shift)
+    in_line = begin & LINE_MASK
+    place = (in_line >> shift) & (PLACES - 1)
+    differs = kept[s, place, PLACE] ^ (in_line + 1)
+    for k in range(WARP):
+        distance = at[s, k] - base if at[s, k] >= 0 else np.int64(NOBODY)
+        differs |= distance ^ kept[s, place, DISTANCES + k]
+    start = (begin >> SECTOR_SHIFT) - first_sector
+    if differs != 0:
+        kept[s, place, PLACE] = in_line + 1
         for k in range(WARP):
-            distance = at[s, k] - base if at[s, k] >= 0 else np.int64(NOBODY)
-            differs |= distance ^ kept[s, place, DISTANCES + k]
-        if differs != 0:
-            kept[s, place, PLACE] = (begin & LINE_MASK) + 1
-            for k in range(WARP):
-                kept[s, place, DISTANCES + k] = at[s, k] - base if at[s, k] >= 0 else np.int64(NOBODY)
-            _count_anew(at[s], first, address, shift, kept[s, place], room)
-        start = (begin >> SECTOR_SHIFT) - first_sector
-        for i in range(4):
-            kept[s, LAST, i] = kept[s, place, i]
-        kept[s, LAST, PLACE] = start
-        for k in range(WARP):
-            kept[s, LAST, DISTANCES + k] = at[s, k]
+            kept[s, place, DISTANCES + k] = at[s, k] - base if at[s, k] >= 0 else np.int64(NOBODY)
+        _count_anew(at[s], first, address, shift, kept[s, place], room)
+    if differs != 0 or latest[s, 0] != place or latest[s, 1] != start:
+        latest[s, 0], latest[s, 1] = place, start
         for i in range(kept[s, place, SECTORS]):
-            kept[s, LAST, TOUCHED + i] = kept[s, place, TOUCHED + i]
             touched[np.uint64(start + kept[s, place, TOUCHED + i])] |= np.uint8(1)
     for k in range(WARP):
         at[s, k] = -1
-    return True
+    return int(place)
 
 
 @compiled(boundscheck=False)
@@ -134,12 +126,12 @@ def _count_anew(
 
 @compiled(boundscheck=False)
 def note_first(
-    kept: np.ndarray, s: Integer, stamps: np.ndarray, stamp: Integer, number: Integer, noted: np.ndarray, ends: np.ndarray,
-    array: Integer,
+    kept: np.ndarray, s: Integer, place: Integer, start: Integer, stamps: np.ndarray, stamp: Integer, number: Integer,
+    noted: np.ndarray, ends: np.ndarray, array: Integer,
 ) -> None:  # fmt: skip
     """`note_sector` for those of load `s`."""
-    for i in range(kept[s, LAST, SECTORS]):
-        note_sector(kept[s, LAST, PLACE] + kept[s, LAST, TOUCHED + i], stamps, stamp, number, noted, ends, array)
+    for i in range(kept[s, place, SECTORS]):
+        note_sector(start + kept[s, place, TOUCHED + i], stamps, stamp, number, noted, ends, array)
 
 
 @compiled(boundscheck=False)

@@ -24,7 +24,6 @@ from autograder.simgpu.one_thread.rehearsal import Rows
 from autograder.simgpu.one_thread.source import NotWritten
 from autograder.simgpu.operations.expressions import Local
 from autograder.simgpu.operations.indexing import Subscript
-from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.steps import Expression
 from autograder.simgpu.primitives import READ
 from autograder.simgpu.values.lanes import Mask
@@ -42,13 +41,18 @@ class LaneLoads(LaneDesk, ABC):
         """Any expression."""
 
     def loaded(self, op: Subscript) -> LaneNumber:
-        """An element of an array."""
-        owner = self.meaning(op.owner)
+        """An element of an array: `a[i, j]`, or of a row of it, `a[i][j]`, which takes nothing to find."""
+        parts, of = [op], op.owner
+        while isinstance(of, Subscript) and of.field is None:
+            parts.append(of)
+            of = of.owner
+        owner = self.meaning(of)
         if not isinstance(owner, Fixed) or not isinstance(owner.value, View):
             raise NotWritten("an element of something else than an array")
         view = owner.value
-        indices = [each for each in (self.apart(self.meaning(each)) for each in op.indices) if isinstance(each, LaneNumber)]
-        if not len(indices) == len(op.indices) == view.ndim or any(each.dtype.kind not in "iub" for each in indices):
+        given = [self.apart(self.meaning(each)) for part in reversed(parts) for each in part.indices]
+        indices = [each for each in given if isinstance(each, LaneNumber) and each.dtype.kind in "iub"]
+        if not len(indices) == len(given) == view.ndim:
             raise NotWritten("a part of an array")
         reason = why_not_loaded(view, self.machine.launch)
         if reason:
@@ -83,9 +87,9 @@ class LaneLoads(LaneDesk, ABC):
             known = self.arrays[key] = LoadedArray(len(self.arrays), op, view.data.dtype, view.ndim)
         return known
 
-    def share_of(self, op: Operation, array: LoadedArray, *, is_shared: bool) -> tuple[CountShare, Rows, Line]:
+    def share_of(self, op: Subscript, array: LoadedArray, *, is_shared: bool) -> tuple[CountShare, Rows, Line]:
         """What a load counts wherever it lies, and the row for the rest of it."""
-        one = (1,) * array.ndim
+        one = (1,) * len(op.indices)
 
         def counted(machine: Machine, mask: Mask) -> None:
             view = View(Buffer(np.zeros(1, array.dtype), 0, "global"), 0, one, one, array.dtype, "")

@@ -30,8 +30,8 @@ SHIFTS = {1: 0, 2: 1, 4: 2, 8: 3}  # of the bytes of an element
 _, SECTORS, LINES, USEFUL_BYTES = GLOBAL[READ]
 BY_PLACE = frozenset((SECTORS, LINES, USEFUL_BYTES, WAVEFRONTS))  # what depends on where a load lies
 PARAMETERS = (
-    "at", "of_arrays", "stamp", "kept", "room", "moves", "passes", "noted", "ends", "moved", "of_first", "loaded_by_warp",
-    "loads_of_chunk",
+    "at", "of_arrays", "stamp", "kept", "latest", "room", "moves", "passes", "noted", "ends", "moved", "of_first",
+    "loaded_by_warp", "loads_of_chunk",
 )  # fmt: skip
 FUNCTIONS = {
     each.__name__: each
@@ -75,7 +75,7 @@ class LoadSite:
     def lines(self, loads: int) -> list[str]:
         """What comes behind a round of a warp; of so many loads."""
         s, m, shift = self.number, self.array.number, SHIFTS[self.array.dtype.itemsize]
-        last = f"kept[{s}, {prim.LAST}"
+        last = f"kept[{s}, place"
         order = f"stamps{m}, stamp, r * {loads} + {s}, noted, ends, {m}"
         if self.is_shared:
             return [
@@ -87,11 +87,12 @@ class LoadSite:
                 f"        note_sector(sector, {order})",
             ]
         return [
-            f"if count_load(at, {s}, y{m}, {shift}, b{m}, touched{m}, kept, room):",
+            f"place = count_load(at, {s}, y{m}, {shift}, b{m}, touched{m}, kept, latest, room)",
+            "if place >= 0:",
             f"    moves[{s}, 0] += {last}, {prim.ELEMENTS}]; moves[{s}, 1] += {last}, {prim.SECTORS}]",
             f"    passes[0, {s}, r] += {last}, {prim.LINES}]; passes[1, {s}, r] += {last}, {prim.PASSES}]",
             "    if w < of_first:",
-            f"        note_first(kept, {s}, {order})",
+            f"        note_first(kept, {s}, place, latest[{s}, 1], {order})",
         ]
 
 
@@ -155,11 +156,10 @@ class LoadsOfLanes:
         noted = min(max(len(each.buffer.touched) for each in views), AT_ONCE * of_first * loads * WARP)
         self.moved = np.zeros((loads, 5), np.int64)
         self.by_warp = np.zeros(len(warps), np.int64)
-        kept = np.zeros((loads, prim.PLACES + 1, prim.COLUMNS), np.int64)
-        kept[:, prim.LAST] = prim.NOBODY  # nobody has loaded yet
+        kept, latest = np.zeros((loads, prim.PLACES, prim.COLUMNS), np.int64), np.full((loads, 2), -1, np.int64)
         own = [each for view in views for each in (view.data, view.buffer.touched, view.buffer.stamps)]
         self.arguments = (
-            np.full((loads, WARP), -1, np.int64), of_arrays, machine.batch.first_thread + 1, kept,
+            np.full((loads, WARP), -1, np.int64), of_arrays, machine.batch.first_thread + 1, kept, latest,
             np.zeros(prim.ROOM, np.int64), np.zeros((loads, 2), np.int64), np.zeros((2, loads, AT_ONCE), np.int64),
             np.zeros((arrays, noted), np.int64), np.zeros(arrays, np.int64), self.moved, of_first, self.by_warp,
             np.zeros(len(warps), np.int64), *own,
