@@ -183,6 +183,17 @@ def logistic(out, floats, states):
 
 
 @cuda.jit
+def shares_a_large_number(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        total, large = 0, np.uint64(0)
+        for k in range(80):
+            total += 1 if large > np.uint64(1) << 63 else i
+            large = np.uint64(-5 - k)
+        out[i] = total
+
+
+@cuda.jit
 def divides_by_zero_at_last(out, floats, states):
     i = cuda.grid(1)
     if i < N:
@@ -294,7 +305,7 @@ def one_state_for_two(out, floats, states):
 
 KERNELS: tuple[Any, ...] = (
     mandelbrot, mandelbrot_of_complex, pi, rejection, collatz, is_prime, stores_and_leaves, divisors, newton, logistic,
-    divides_by_zero_at_last, hands_its_range_back,
+    divides_by_zero_at_last, hands_its_range_back, shares_a_large_number,
 )  # fmt: skip
 OF_LOADS: tuple[Any, ...] = (forces, strides, window, gathers, rows, leaves_the_array)
 

@@ -136,7 +136,7 @@ class RoundsOfLanes:
         if value.dtype.kind == "c":
             self.row(rows, number + 1)[:] = np.imag(value)
             value = np.real(value)
-        self.row(rows, number)[:] = value
+        self.row(rows, number)[:] = value.astype(ROWS[rows])  # large unsigned numbers as negative ones
 
     def taken(self, kind: SlotKind, what: object, dtype: np.dtype) -> np.ndarray:
         """What the lanes have, as a lane vector."""
