@@ -123,20 +123,6 @@ def embed(table, index, out):
 
 
 @cuda.jit
-def embed_by_lanes(table, index, out):
-    d, i = cuda.grid(2)
-    if i < index.size and d < table.shape[1]:
-        out[i, d] = table[index[i], d]
-
-
-@cuda.jit
-def add_to_embedding(table, index, change):
-    d, i = cuda.grid(2)
-    if i < index.size and d < table.shape[1]:
-        cuda.atomic.add(table, (index[i], d), change[i, d])
-
-
-@cuda.jit
 def totals_by_customer(customer, amount, total):
     i = cuda.grid(1)
     step = cuda.gridsize(1)
@@ -400,9 +386,6 @@ IRREGULAR: tuple[Sized, ...] = (
     entry(csr_times_dense, (16, 16), by_lanes(16),
           lambda r, n: (*sparse(r, n), r.reals((n, 16)), zeros(n, 16)), 30_000, 1_000_000),
     entry(embed, (16, 16), lambda n, arguments: (n, 64), words, 30_000, 1_000_000),
-    entry(embed_by_lanes, (64, 4), by_lanes(64), words, 30_000, 250_000),
-    entry(add_to_embedding, (32, 8), by_lanes(32),
-          lambda r, n: (zeros(3000, 32), r.indices(3000, n), r.reals((n, 32))), 20_000, 500_000),
     entry(totals_by_customer, 256, striding(256),
           lambda r, n: (r.indices(2000, n), r.reals(n, F64), zeros(2000, dtype=F64)), 500_000, 10_000_000),
     entry(highest_by_group, 256, elements,
