@@ -439,6 +439,26 @@ def test_atomics_in_shared_memory_that_are_loops_try_once_for_each_lane_on_a_pla
     assert (found.shared_atomic_tries, found.shared_atomic_requests) == (tries, 2)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_a_minimum_in_shared_memory_that_is_a_loop_tries_once_for_all_lanes(dtype):
+    """Whoever finds a lower number there has no more to do; an addition always has."""
+
+    @cuda.jit
+    def least(values, out):
+        low = cuda.shared.array(1, dtype)
+        i = cuda.threadIdx.x
+        if i == 0:
+            low[0] = values[0]
+        cuda.syncthreads()
+        cuda.atomic.min(low, 0, values[i])
+        cuda.syncthreads()
+        if i == 0:
+            out[0] = low[0]
+
+    found = profile(least)[1, 64](np.arange(64).astype(dtype), np.zeros(1, dtype)).counters
+    assert (found.shared_atomic_tries, found.shared_atomic_requests) == (2, 2)
+
+
 @cuda.jit
 def takes_a_lock(lock, total):
     finished = False

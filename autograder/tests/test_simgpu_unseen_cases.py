@@ -22,6 +22,7 @@ from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
 from autograder.simgpu.measurements import measure_unseen
 from autograder.simgpu.measurements.measured_lines import append_line, chosen, lines_of
+from autograder.simgpu.measurements.sizes_fourth import FOURTH
 from autograder.simgpu.measurements.sizes_third import THIRD
 from autograder.simgpu.measurements.sizing import SAMPLE, Random, Sized, SizedLaunch
 from autograder.simgpu.measurements.unseen_cases import CASES, HELD, LEARNED, SIZED
@@ -29,7 +30,11 @@ from autograder.simgpu.measurements.unseen_kernels import UNSEEN, is_held
 
 MOST_BLOCKS = 2**31 - 1, 65_535, 65_535
 BY_NAME = {each.name: each for each in SIZED}
-THIRD_MEASURED = json.loads(unseen.THIRD_MEASURED.read_text(encoding="utf-8"))["cases"]
+APART = [("third", each) for each in THIRD] + [("fourth", each) for each in FOURTH]
+APART_MEASURED = {
+    name: json.loads(file.read_text(encoding="utf-8"))["cases"]
+    for name, file in (("third", unseen.THIRD_MEASURED), ("fourth", unseen.FOURTH_MEASURED))
+}
 
 
 def kind(value: Any) -> Any:
@@ -279,10 +284,15 @@ def test_a_chain_launches_the_same_arrays_again() -> None:
     assert launches[0].arguments[0] is launches[1].arguments[1] is arguments[0]
 
 
-@pytest.mark.parametrize("entry", THIRD, ids=lambda each: each.name)
-def test_a_kernel_of_the_third_set_is_of_neither_half_and_was_right_on_a_gpu(entry: Sized) -> None:
-    rows = [row for row in THIRD_MEASURED if row["case"].split("@")[0] == entry.name]
-    assert [row["half"] for row in rows] == ["third", "third"] == [entry.half, entry.half]
+@pytest.mark.parametrize(("name", "entry"), APART, ids=lambda each: each if isinstance(each, str) else each.name)
+def test_a_kernel_of_a_set_apart_is_of_neither_half_and_was_right_on_a_gpu(name: str, entry: Sized) -> None:
+    rows = [row for row in APART_MEASURED[name] if row["case"].split("@")[0] == entry.name]
+    assert [row["half"] for row in rows] == [name, name] == [entry.half, entry.half]
     assert {row["case"] for row in rows} == {entry.case(size).name for size in (entry.middle, entry.large)}
     assert all(row["times"]["right"] is True and row["times"]["ns"] > 0 for row in rows)
     assert entry.name not in BY_NAME
+
+
+def test_the_fourth_set_has_no_kernel_of_the_others() -> None:
+    names = [each.name for each in (*SIZED, *THIRD, *FOURTH)]
+    assert len(set(names)) == len(names) and len(FOURTH) > 100

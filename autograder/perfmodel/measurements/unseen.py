@@ -5,7 +5,8 @@
 
 Chains are predicted as they were timed: the GPU has to empty its L2 first, twice, and the host gains that much time.
 
-The learned half may be looked into case by case, and rules be made from it. Of the held half only totals are written down.
+The learned half and a fourth set, written to learn from, may be looked into case by case, and rules be made from them. Of
+the held half only totals are written down.
 
 A third set was timed after the model stood, and not profiled: it says how wide intervals must be (intervals.py). Half of
 its times were looked at then; what they pointed to was mended by what machine code shows.
@@ -30,7 +31,8 @@ from autograder.records.counters import Counters
 
 COUNTED, MEASURED = HERE / "unseen_counted.json", HERE / "unseen_measured.json"
 THIRD_COUNTED, THIRD_MEASURED = HERE / "third_counted.json", HERE / "third_measured.json"
-HALVES, THIRD = ("learned", "held"), "third"
+FOURTH_COUNTED, FOURTH_MEASURED = HERE / "fourth_counted.json", HERE / "fourth_measured.json"
+HALVES, THIRD, FOURTH = ("learned", "held"), "third", "fourth"
 
 FAR_OFF = 3
 
@@ -79,6 +81,11 @@ def predictions() -> list[UnseenPrediction]:
 def third_set() -> list[UnseenPrediction]:
     """Those of the third set."""
     return _predictions(THIRD_COUNTED, THIRD_MEASURED)
+
+
+def fourth_set() -> list[UnseenPrediction]:
+    """Those of the fourth set, which rules may be made from."""
+    return _predictions(FOURTH_COUNTED, FOURTH_MEASURED)
 
 
 def _predictions(counted_file: Path, measured_file: Path) -> list[UnseenPrediction]:
@@ -135,15 +142,15 @@ def rank_correlation(found: Sequence[UnseenPrediction]) -> float:
 
 
 def table(found: Sequence[UnseenPrediction]) -> str:
-    """Both halves side by side: how far off times and instructions are."""
-    halves = [[each for each in found if each.half == half] for half in HALVES]
+    """What was learned from, and the held half beside it: how far off times and instructions are."""
+    halves = [[each for each in found if each.half == half] for half in ("learned", FOURTH, "held")]
 
     def instructions(half: Sequence[UnseenPrediction], name: str) -> str:
         return _percentiles([getattr(each, name) / each.measured_instructions - 1 for each in half])
 
     lines = [
-        "| | learned half | held half |",
-        "|---|---|---|",
+        "| | learned half | fourth set | held half |",
+        "|---|---|---|---|",
         *_rows_of_times(halves),
         _row("error of the instructions", (instructions(half, "simulated_instructions") for half in halves)),
     ]
@@ -186,10 +193,10 @@ def main(files: Sequence[str]) -> None:
     if files:
         rows = [json.loads(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()]
         rows = sorted((row for row in rows if "launches" in row), key=lambda row: str(row["case"]))
-        for file, sets in ((COUNTED, HALVES), (THIRD_COUNTED, (THIRD,))):
+        for file, sets in ((COUNTED, HALVES), (THIRD_COUNTED, (THIRD,)), (FOURTH_COUNTED, (FOURTH,))):
             if kept := [row for row in rows if row["half"] in sets]:
                 keep(file, kept)
-    for name, text in (("unseen", table(predictions())), ("third set", third_table(third_set()))):
+    for name, text in (("unseen", table([*predictions(), *fourth_set()])), ("third set", third_table(third_set()))):
         publish(name, text)
         print(text)
 

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from autograder.simgpu.measurements.sizing import SizedCase
-from autograder.simgpu.measurements.unseen_cases import CASES, THIRD_SET
+from autograder.simgpu.measurements.unseen_cases import CASES, FOURTH_SET, THIRD_SET
+
+APART = {"third": THIRD_SET, "fourth": FOURTH_SET}
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """The options that `chosen` reads."""
     parser.add_argument("--only", default="", help="cases whose name contains this; several, with commas between")
-    parser.add_argument("--half", choices=("learned", "held", "third"), help="cases of this half, or of the third set")
+    parser.add_argument("--half", choices=("learned", "held", *APART), help="cases of this half, or of the set apart")
     parser.add_argument("--part", default="1/1", help="2/3: every third case, from the second on")
 
 
@@ -23,7 +25,7 @@ def chosen(given: argparse.Namespace) -> list[SizedCase]:
     """The cases that these options choose, in their order."""
     part, parts = (int(each) for each in given.part.split("/"))
     texts = given.only.split(",")
-    asked = THIRD_SET if given.half == "third" else CASES
+    asked = APART.get(given.half, CASES)
     found = [case for case in asked if given.half in (None, case.half) and any(text in case.name for text in texts)]
     return found[part - 1 :: parts]
 

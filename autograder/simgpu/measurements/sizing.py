@@ -97,12 +97,12 @@ class Sized:
     reference: Callable[..., None]  # leaves in a copy of the arguments what the launches must leave in them
     seen: Callable[..., Arguments] = lambda *arguments: arguments  # what of them does not depend on chance
     sample: int | None = SAMPLE  # blocks of a launch that are simulated; None: all, as each depends on others
-    third: bool = False  # of the third set, which is in neither half
+    apart: str = ""  # the name of its set, where it is in neither half
 
     @property
     def half(self) -> str:
-        """learned, or held, which is only ever predicted; or third."""
-        return "third" if self.third else "held" if is_held(self.name) else "learned"
+        """learned, or held, which is only ever predicted; or a set apart: third, fourth."""
+        return self.apart or ("held" if is_held(self.name) else "learned")
 
     def case(self, size: int) -> SizedCase:
         return SizedCase(self, size)

@@ -2,7 +2,7 @@
 
 A rule or a figure of the model may be made from the learned half alone; the held half is only ever predicted. A kernel's
 name decides (`unseen_kernels.is_held`), so that both its sizes are in one half. A third
-set is of neither half: by its times intervals are made, and nothing else.
+set is of neither half: by its times intervals are made, and nothing else. A fourth is there to learn from.
 
     python -m autograder.simgpu.measurements.unseen_cases      # lists them
 """
@@ -10,6 +10,7 @@ set is of neither half: by its times intervals are made, and nothing else.
 from __future__ import annotations
 
 from autograder.simgpu.measurements.sizes_collectives import COLLECTIVES
+from autograder.simgpu.measurements.sizes_fourth import FOURTH
 from autograder.simgpu.measurements.sizes_further import FURTHER
 from autograder.simgpu.measurements.sizes_irregular import IRREGULAR
 from autograder.simgpu.measurements.sizes_matrices import MATRICES
@@ -23,7 +24,8 @@ CASES: tuple[SizedCase, ...] = tuple(each.case(size) for each in SIZED for size 
 LEARNED: tuple[SizedCase, ...] = tuple(case for case in CASES if case.half == "learned")
 HELD: tuple[SizedCase, ...] = tuple(case for case in CASES if case.half == "held")
 THIRD_SET: tuple[SizedCase, ...] = tuple(each.case(size) for each in THIRD for size in (each.middle, each.large))
+FOURTH_SET: tuple[SizedCase, ...] = tuple(each.case(size) for each in FOURTH for size in (each.middle, each.large))
 
 if __name__ == "__main__":
-    for case in (*CASES, *THIRD_SET):
+    for case in (*CASES, *THIRD_SET, *FOURTH_SET):
         print(case.name, case.half, sep="\t")
