@@ -32,7 +32,7 @@ PARAMETERS = (
     "is_kept", "totals", "divided", "diverged", "by_warp", "of_chunk", "some", "masks", "full", "said",
 )  # fmt: skip
 SlotKind: TypeAlias = Literal["variable", "given", "range", "state", "result", "round"]
-ROWS: dict[str, type[np.generic]] = {"i": INT64, "d": FLOAT64, "f": FLOAT32}
+ROWS: dict[str, np.dtype] = {"i": INT64, "d": FLOAT64, "f": FLOAT32}
 
 
 @dataclass(frozen=True)
