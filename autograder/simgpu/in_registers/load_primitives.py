@@ -30,45 +30,7 @@ OF_WORDS = OF_TAGS + 3 * SET
 OF_DEPTH, OF_ROWS, ROOM = OF_WORDS + 4 * WARP, OF_WORDS + 4 * WARP + BANKS, OF_WORDS + 4 * WARP + 2 * BANKS
 
 
-@compiled(boundscheck=False)
-def count_load(
-    at: np.ndarray, s: Integer, address: Integer, shift: Integer, first_sector: Integer, touched: np.ndarray,
-    kept: np.ndarray, latest: np.ndarray, room: np.ndarray,
-) -> int:  # fmt: skip
-    """Which row of what is kept of load `s` says what a warp moves by it; marks the sectors. Negative: nobody loads.
-
-    `at`: of each load and lane the element, none of which lies in two sectors; negative where it loads none, as all are
-    in the end. `latest`: of each load the row of the last time, and its first sector.
-    """
-    first = 0
-    while at[s, first] < 0:
-        first += 1
-        if first == WARP:
-            return -1
-    base = at[s, first]
-    begin = address + (base << shift)
-    in_line = begin & LINE_MASK
-    place = (in_line >> shift) & (PLACES - 1)
-    differs = kept[s, place, PLACE] ^ (in_line + 1)
-    for k in range(WARP):
-        distance = at[s, k] - base if at[s, k] >= 0 else np.int64(NOBODY)
-        differs |= distance ^ kept[s, place, DISTANCES + k]
-    start = (begin >> SECTOR_SHIFT) - first_sector
-    if differs != 0:
-        kept[s, place, PLACE] = in_line + 1
-        for k in range(WARP):
-            kept[s, place, DISTANCES + k] = at[s, k] - base if at[s, k] >= 0 else np.int64(NOBODY)
-        _count_anew(at[s], first, address, shift, kept[s, place], room)
-    if differs != 0 or latest[s, 0] != place or latest[s, 1] != start:
-        latest[s, 0], latest[s, 1] = place, start
-        for i in range(kept[s, place, SECTORS]):
-            touched[np.uint64(start + kept[s, place, TOUCHED + i])] |= np.uint8(1)
-    for k in range(WARP):
-        at[s, k] = -1
-    return int(place)
-
-
-@compiled(boundscheck=False)
+@compiled("void(int64[::1], int64, int64, int64, int64[::1], int64[::1])", boundscheck=False)
 def _count_anew(
     at: np.ndarray, first: Integer, address: Integer, shift: Integer, row: np.ndarray, room: np.ndarray
 ) -> None:
@@ -124,17 +86,48 @@ def _count_anew(
         )[1]  # fmt: skip
 
 
-@compiled(boundscheck=False)
-def note_first(
-    kept: np.ndarray, s: Integer, place: Integer, start: Integer, stamps: np.ndarray, stamp: Integer, number: Integer,
-    noted: np.ndarray, ends: np.ndarray, array: Integer,
-) -> None:  # fmt: skip
-    """`note_sector` for those of load `s`."""
-    for i in range(kept[s, place, SECTORS]):
-        note_sector(start + kept[s, place, TOUCHED + i], stamps, stamp, number, noted, ends, array)
+@compiled(
+    "int64(int64[:, ::1], int64, int64, int64, int64, uint8[::1], int64[:, :, ::1], int64[:, ::1], int64[::1])",
+    boundscheck=False,
+)
+def count_load(
+    at: np.ndarray, s: Integer, address: Integer, shift: Integer, first_sector: Integer, touched: np.ndarray,
+    kept: np.ndarray, latest: np.ndarray, room: np.ndarray,
+) -> int:  # fmt: skip
+    """Which row of what is kept of load `s` says what a warp moves by it; marks the sectors. Negative: nobody loads.
+
+    `at`: of each load and lane the element, none of which lies in two sectors; negative where it loads none, as all are
+    in the end. `latest`: of each load the row of the last time, and its first sector.
+    """
+    first = 0
+    while at[s, first] < 0:
+        first += 1
+        if first == WARP:
+            return -1
+    base = at[s, first]
+    begin = address + (base << shift)
+    in_line = begin & LINE_MASK
+    place = (in_line >> shift) & (PLACES - 1)
+    differs = kept[s, place, PLACE] ^ (in_line + 1)
+    for k in range(WARP):
+        distance = at[s, k] - base if at[s, k] >= 0 else np.int64(NOBODY)
+        differs |= distance ^ kept[s, place, DISTANCES + k]
+    start = (begin >> SECTOR_SHIFT) - first_sector
+    if differs != 0:
+        kept[s, place, PLACE] = in_line + 1
+        for k in range(WARP):
+            kept[s, place, DISTANCES + k] = at[s, k] - base if at[s, k] >= 0 else np.int64(NOBODY)
+        _count_anew(at[s], first, address, shift, kept[s, place], room)
+    if differs != 0 or latest[s, 0] != place or latest[s, 1] != start:
+        latest[s, 0], latest[s, 1] = place, start
+        for i in range(kept[s, place, SECTORS]):
+            touched[np.uint64(start + kept[s, place, TOUCHED + i])] |= np.uint8(1)
+    for k in range(WARP):
+        at[s, k] = -1
+    return int(place)
 
 
-@compiled(boundscheck=False)
+@compiled("void(int64, int64[::1], int64, int64, int64[:, ::1], int64[::1], int64)", boundscheck=False)
 def note_sector(
     sector: Integer, stamps: np.ndarray, stamp: Integer, number: Integer, noted: np.ndarray, ends: np.ndarray, array: Integer
 ) -> None:
@@ -152,7 +145,20 @@ def note_sector(
     stamps[np.uint64(sector)] = -2 - number
 
 
-@compiled(boundscheck=False)
+@compiled(
+    "void(int64[:, :, ::1], int64, int64, int64, int64[::1], int64, int64, int64[:, ::1], int64[::1], int64)",
+    boundscheck=False,
+)
+def note_first(
+    kept: np.ndarray, s: Integer, place: Integer, start: Integer, stamps: np.ndarray, stamp: Integer, number: Integer,
+    noted: np.ndarray, ends: np.ndarray, array: Integer,
+) -> None:  # fmt: skip
+    """`note_sector` for those of load `s`."""
+    for i in range(kept[s, place, SECTORS]):
+        note_sector(start + kept[s, place, TOUCHED + i], stamps, stamp, number, noted, ends, array)
+
+
+@compiled("void(boolean, int64[::1], int64, int64, int64[:, ::1], int64[::1], int64[:, ::1])", boundscheck=False)
 def settle_first(
     is_gone: Truth, stamps: np.ndarray, stamp: Integer, array: Integer, noted: np.ndarray, ends: np.ndarray,
     moved: np.ndarray,
@@ -166,7 +172,7 @@ def settle_first(
     ends[array] = 0
 
 
-@compiled(boundscheck=False)
+@compiled("void(boolean, int64[:, ::1], int64[:, ::1], int64[:, :, ::1], int64[:, ::1])", boundscheck=False)
 def finish_rounds(is_gone: Truth, at: np.ndarray, moves: np.ndarray, passes: np.ndarray, moved: np.ndarray) -> None:
     """Adds up what rounds of all warps move, or forgets it, where they are not gone."""
     for s in range(at.shape[0]):
