@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import math
 import os
 import signal
 import sys
@@ -14,6 +15,8 @@ import traceback
 from dataclasses import replace
 from io import BufferedReader, BufferedWriter
 from typing import Any
+
+import numpy as np
 
 import autograder.language.host  # noqa: F401  now: once the walls are up, no byte code is written
 from autograder.device import Device
@@ -47,6 +50,7 @@ from autograder.live import wants_gpu
 SIMULATED = "autograder.simulated_device:SimulatedDevice"
 GPU = "autograder.cudagpu:GpuDevice"
 MOST_OF_A_NAME = 40  # characters
+LARGE_BYTES = 1 << 24
 
 
 def make_ready() -> None:
@@ -90,9 +94,19 @@ def main() -> None:
         except Exception as problem:  # an answer that cannot be written down
             reply = WorkerReply(error=_as_fault(problem), details=traceback.format_exc())
             send_reply(answers, job, reply, limits)
-        if isinstance(job, CompareJob):  # cycles of references keep its arrays, which would count against the next one
-            del reply
+        # Cycles of references keep the arrays of what is done, which would count against the next job.
+        was_large = _keeps_much(job)
+        del job, reply
+        if was_large:
             gc.collect()
+
+
+def _keeps_much(job: Any) -> bool:
+    """Whether a job's arrays are worth the milliseconds that it takes to look for them."""
+    if isinstance(job, RunJob):
+        arrays = [each for each in job.request.arguments.values() if hasattr(each, "shape")]
+        return bool(sum(math.prod(each.shape) * np.dtype(each.dtype).itemsize for each in arrays) >= LARGE_BYTES)
+    return isinstance(job, CompareJob)
 
 
 def _private_streams() -> tuple[BufferedReader, BufferedWriter]:

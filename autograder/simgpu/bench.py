@@ -22,6 +22,7 @@ TARGET_ROUNDS_PER_SECOND = 100e6
 ROUNDS, LAUNCHES, LOWERED = 20_000, 1_000, 100
 SIDE = 512  # of a naive matrix product
 ROUNDS_BY_STEPS, ROUNDS_COMPILED = 100, 20_000  # of a loop that touches nothing but variables
+OTHERS = 4096  # in a loop that loads them
 
 
 def figures() -> dict[str, str]:
@@ -38,7 +39,7 @@ def figures() -> dict[str, str]:
     lines["geometric mean"] = (
         f"{mean:.0f} times (target {TARGET_RATIO}; least {min(ratios.values()):.0f} of {LEAST_RATIO})"
     )
-    return {**lines, **_throughput(), **_on_tape(), **_in_registers(), **_fixed_costs()}
+    return {**lines, **_throughput(), **_on_tape(), **_in_registers(), **_with_loads(), **_fixed_costs()}
 
 
 def _times(arguments: list[str], environment: dict[str, str]) -> dict[str, float]:
@@ -145,6 +146,49 @@ def _in_registers() -> dict[str, str]:
                 took = _seconds(launch)
             each.append(took / rounds / lanes * 1e9)
         lines[what] = f"{each[1]:.2f} ns a lane in registers, {each[0] / each[1]:.0f} times as quick as by steps"
+    return lines
+
+
+def _with_loads() -> dict[str, str]:
+    """Loops that load from global memory, and branch: compiled, and by steps."""
+    from autograder.simgpu.host import cuda_module
+    from autograder.simgpu.host.single_launch import launch_once
+    from autograder.simgpu.in_registers import loops
+
+    cuda = cuda_module.build_module()
+
+    @cuda.jit
+    def forces(x: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+        i = cuda.grid(1)
+        force, mine = 0.0, x[i]
+        for j in range(x.size):
+            if j != i:
+                distance = x[j] - mine
+                force += distance / (distance * distance + 0.25)
+        out[i] = force
+
+    @cuda.jit
+    def window(x: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+        i = cuda.grid(1)
+        total = 0.0
+        for k in range(weights.size):
+            at = i + k - 32
+            if 0 <= at < x.size:
+                total += x[at] * weights[k]
+        out[i] = total
+
+    rng = np.random.default_rng(0)
+    lines = {}
+    for kernel, what, lanes, rounds in (
+        (forces, "a force on each of 4,096", OTHERS, OTHERS),
+        (window, "a weighted sum of 65 neighbours", 64 * OTHERS, 65),
+    ):
+        each = []
+        for worth in (sys.maxsize, 0):
+            arrays = rng.random(lanes, dtype=np.float32), rng.random(65, dtype=np.float32), np.zeros(lanes)
+            with patch.object(loops, "WORTH", worth):
+                each.append(_seconds(partial(launch_once, kernel, lanes // 128, 128, *arrays)) / rounds / lanes * 1e9)
+        lines[what] = f"{each[1]:.1f} ns a round with loads, {each[0] / each[1]:.1f} times as quick as by steps"
     return lines
 
 

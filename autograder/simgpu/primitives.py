@@ -31,16 +31,18 @@ R = TypeVar("R")
 
 
 def compiled(
-    signature: str | None = None, *, cache: bool = True, boundscheck: bool | None = None, inline: bool = False
+    signature: str | None = None, *, boundscheck: bool | None = None, inline: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """`njit`, typed as the function below it and cached on disk: compiled at once for a signature, else when it is called.
+    """`njit`, typed as the function below it: compiled at once for a signature and cached on disk, else when it is called.
 
-    The annotations of such a function are Python's view of it; of what size its integers are says the signature.
+    What is compiled later is not cached: a worker that is confined by then cannot write there. The annotations of such a
+    function are Python's view of it; of what size its integers are says the signature.
     `inline`: written out where it is called; a call hands over seven words for each array.
     """
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
-        make = njit(signature, cache=cache, boundscheck=boundscheck, forceinline=inline, nogil=True)
+        is_cached = signature is not None
+        make = njit(signature, cache=is_cached, boundscheck=boundscheck, forceinline=inline, nogil=True)
         made: Callable[P, R] = make(function)
         return made
 

@@ -4,7 +4,8 @@ The rule goes by the verdicts that are kept of them (solutions/LAB/calibration/s
 
 - Graded whole are answers by which each check is failed and passed, each bonus earned and missed, and each kind of flag
   raised.
-- Of the others, those by which each hint is given are judged by the checks that they fail, and by no others.
+- Of the others, those by which each hint is given are judged by the checks that they fail, and by no others. A hint that
+  no answer is given whose grading takes at most `MOST_SECONDS` is left out.
 - Of answers that show the same, the one is taken that took the least time of a processor to grade.
 - Always graded whole: an answer of which no verdict is kept, or one that was given to another text, and a right answer that
   a page of the course names.
@@ -28,6 +29,7 @@ import pytest
 from autograder.grading.known_answers.answers import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
+MOST_SECONDS = 3.0  # of a processor, for a hint. 22 of 397 hints take longer, and half of the time of all
 PAGES = ("*.md", "labs/*.md", "labs/*/lab.ipynb", "notebooks/*.md", "notebooks/*.ipynb", "slides/*.md", "autograder/*.md")
 
 Name = TypeVar("Name", bound=Hashable)
@@ -41,6 +43,7 @@ class Part:
     whole: frozenset[str]  # graded as submissions are
     alone: frozenset[str]  # judged by the checks that they fail
     new: frozenset[str]  # of the first: no verdict of their text is kept
+    dear: frozenset[str]  # hints that all answers which are given them take long to show
 
 
 def part_of(kept: Mapping[str, Any], texts: Mapping[str, str], named: Collection[str] = ()) -> Part:
@@ -49,9 +52,12 @@ def part_of(kept: Mapping[str, Any], texts: Mapping[str, str], named: Collection
     verdicts = {name: kept["verdicts"][name] for name in quickest_first(kept) if name in texts and name not in stale}
     first = [name for name in verdicts if name in named]
     whole = covering(_decisions(verdicts), first)
-    hints = {name: [("hint", hint) for hint in each["hints"]] for name, each in verdicts.items()}
-    given = covering(hints, whole)
-    return Part(frozenset([*whole, *stale]), frozenset(given) - frozenset(whole), frozenset(stale))
+    hints: dict[str, list[str]] = {name: each["hints"] for name, each in verdicts.items()}
+    seconds: Mapping[str, float] = kept.get("seconds", {})
+    quick = {name: each for name, each in hints.items() if name in whole or seconds.get(name, 0) <= MOST_SECONDS}
+    given = covering(quick, whole)
+    dear = {hint for each in hints.values() for hint in each}.difference(*quick.values())
+    return Part(frozenset([*whole, *stale]), frozenset(given) - frozenset(whole), frozenset(stale), frozenset(dear))
 
 
 def covering(shows: Mapping[Name, Iterable[Hashable]], first: Collection[Name] = ()) -> list[Name]:

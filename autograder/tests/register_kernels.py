@@ -1,4 +1,4 @@
-"""Random kernels whose loops touch nothing but their threads' variables, and all that launches of one tell."""
+"""Random kernels whose loops compute with variables and load from arrays, and all that launches of one tell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ INPUTS = {
     "x8": np.int8, "x32": np.int32, "x64": np.int64, "u8": np.uint8, "u64": np.uint64, "f32": np.float32, "f64": np.float64,
 }  # fmt: skip
 OUTPUTS = {"o64": np.int64, "ou64": np.uint64, "of32": np.float32, "of64": np.float64, "counts": np.int64}
-PARAMETERS = ", ".join((*INPUTS, *OUTPUTS, "states", "n", "scale"))
+MATRICES = {"grid": (np.float32, "C"), "whole": (np.int64, "F")}
+PARAMETERS = ", ".join((*INPUTS, *OUTPUTS, *MATRICES, "unset", "states", "n", "scale"))
 WORK = 40_000_000
 FUNCTIONS = """
 @cuda.jit(device=True)
@@ -67,8 +68,30 @@ class RegisterWriter(BodyWriter):
 
     in_loop: bool = False
     draws: bool = False
+    loads: bool = False
+
+    def element(self, kind: str) -> str:
+        """An element of an array of integers ("x") or of floats ("f")."""
+        array = self.pick("x8", "x32", "x64") if kind == "x" else self.pick("f32", "f64")
+        counter = self.pick("i", *self.counters)
+        index = self.pick(
+            "i", counter, counter, f"i + {counter}", f"i - {counter}", f"{counter} * 7 % {N}", f"3 * i % {N} - 1",
+            f"(a ^ {counter}) % {N}", f"np.uint8({counter})", f"np.uint64(c & 127) + {self.pick('i', '3')} % 64", "-1",
+            f"(x64[{counter} % {N}] + i) % {N}", "s % 190",
+        )  # fmt: skip
+        if self.choose.random() < 0.15:
+            comma = self.pick(", ", "][")
+            last = self.pick("i % 20", "b % 20", "7", counter)
+            return f"grid[{counter} % 10{comma}{last}]" if kind == "f" else f"whole[{self.pick('c', 'i')} % 10{comma}i % 10]"
+        if self.choose.random() < 0.1:
+            return "counts[i]" if kind == "x" else "unset[i % 50]"
+        if self.choose.random() < 0.5:
+            return f"{array}[{index}]"
+        return f"{array}[({index}) % {N}]"
 
     def whole(self, depth: int = 2) -> str:
+        if self.loads and self.choose.random() < 0.2:
+            return self.element("x")
         if depth <= 0 or self.choose.random() < 0.25:
             return self.pick(
                 "a", "b", "c", "e", "s", "t", "i", "n", *self.counters, str(self.choose.randint(-9, 9)), "x64.size", "LIMIT",
@@ -97,6 +120,8 @@ class RegisterWriter(BodyWriter):
         return f"twist({self.whole(less)} + 0, {self.whole(less)} + 0)"
 
     def floating(self, depth: int = 2) -> str:
+        if self.loads and self.choose.random() < 0.3:
+            return self.element("f")
         if depth <= 0 or self.choose.random() < 0.25:
             return self.pick(
                 "p", "q", "r", "z.real", "z.imag", "0.5", "-2.25", "np.float32(1.5)", "scale",
@@ -124,7 +149,8 @@ class RegisterWriter(BodyWriter):
         if depth <= 0 or kind >= 6:
             return f"{self.whole(0)} {order} {self.whole(0)}"
         if kind == 0:
-            return f"{self.whole(less)} {order} {self.pick('a', 'n', '7')} {self.pick('<', '<=')} {self.pick('b', 'i')}"
+            last = self.pick("b", "i", "x64.size", self.whole(1))
+            return f"{self.whole(less)} {order} {self.pick('a', 'n', '7')} {self.pick('<', '<=')} {last}"
         if kind in (1, 2):
             return f"({self.condition(less)}) {self.pick('and', 'or')} ({self.condition(less)})"
         if kind == 3:
@@ -167,7 +193,7 @@ class RegisterWriter(BodyWriter):
 
     def loop(self) -> None:
         counter = f"j{next(self.names)}"
-        self.draws = self.choose.random() < 0.4
+        self.draws, self.loads = self.choose.random() < 0.3, self.choose.random() < 0.6
         kind = self.choose.randint(0, 5)
         if kind <= 1:
             bounds = self.pick(
@@ -190,7 +216,7 @@ class RegisterWriter(BodyWriter):
         for _ in range(self.choose.randint(1, 4)):
             self.statement(2)
         self.indent -= 1
-        self.in_loop = self.draws = False
+        self.in_loop = self.draws = self.loads = False
         if self.choose.random() < 0.15:
             self.line("else:")
             self.indent += 1
@@ -238,7 +264,11 @@ def inputs(choose: random.Random) -> dict[str, Any]:
             limits = np.iinfo(kind)
             wide = values.integers(limits.min, limits.max, N, dtype=kind, endpoint=True)
             made[name] = np.where(values.random(N) < 0.1, wide, values.integers(max(limits.min, -20), 20, N).astype(kind))
-    return made | {name: np.zeros(N, dtype) for name, dtype in OUTPUTS.items()}
+    made |= {name: np.zeros(N, dtype) for name, dtype in OUTPUTS.items()}
+    for name, (dtype, order) in MATRICES.items():
+        matrix = values.integers(-9, 9, (10, 20)).astype(dtype)
+        made[name] = np.asfortranarray(matrix) if order == "F" else matrix
+    return made
 
 
 def told(text: str, arguments: dict[str, Any], cuda: Any) -> dict[str, Any]:
@@ -246,11 +276,13 @@ def told(text: str, arguments: dict[str, Any], cuda: Any) -> dict[str, Any]:
     names = define(text, {"cuda": cuda, "np": np, "math": math, "LIMIT": 12})
     session = Session(work_limit=WORK)
     arrays = {name: session.to_device(value) for name, value in arguments.items()}
+    unset = session.device_array(60, np.float64)  # but for some elements
+    unset[:40] = 1.5
     states = session.to_device(initial_states(N, 5))
     records: list[Any] = []
     for _ in range(2):
         try:
-            arguments_given = *arrays.values(), states, 60, np.float32(0.25)
+            arguments_given = *arrays.values(), unset, states, 60, np.float32(0.25)
             session.launch(kernel_function(names["kernel"]), BLOCKS, THREADS, arguments_given)
         except KernelFault as fault:
             records.append((type(fault), str(fault)))

@@ -128,6 +128,8 @@ def test_a_machine_without_a_gpu_says_why_and_a_machine_with_one_its_name() -> N
 def test_a_hidden_gpu_is_reported_as_hidden(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, word: str
 ) -> None:
+    for each in ("CUDA_VISIBLE_DEVICES", "NUMBA_ENABLE_CUDASIM"):  # somebody's own, for these tests too
+        monkeypatch.delenv(each, raising=False)
     monkeypatch.setenv(variable, value)
     found = find_gpu.__wrapped__()
     assert not found.usable and word in found.reason

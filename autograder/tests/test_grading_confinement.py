@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -193,6 +193,17 @@ def test_what_the_cache_lacks_is_compiled_before_the_walls_are_up(
             found.append({each.name for each in (tmp_path / "cache").rglob("*.nbi")})
     names = {found.split(".")[1].split("-")[0] for found in found[0]}
     assert found[0] == found[1] and {"take_words", "extent", "count_mask", "note_atomics"} <= names
+
+
+def test_what_is_compiled_when_it_is_called_is_kept_nowhere() -> None:
+    """A confined worker that compiles it, as part of a loop that has gone on for a second, cannot write to the cache."""
+
+    def one_more(number: int) -> int:
+        return number + 1
+
+    with_signature, without = primitives.compiled("int64(int64)")(one_more), primitives.compiled()(one_more)
+    assert with_signature(1) == without(1) == 2
+    assert cast(Any, with_signature).stats.cache_path and not cast(Any, without).stats.cache_path
 
 
 # ---- on other systems ----------------------------------------------------------------------------------

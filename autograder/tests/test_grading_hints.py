@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 from collections import Counter
 from collections.abc import Collection
 from functools import cached_property
@@ -53,15 +54,15 @@ def kept_verdicts(lab: str) -> Any:
 
 
 def tried_near_misses() -> list[Any]:
-    """One for each check of a lab that their hints look at, first those that are judged by the fewest checks; the rest are
-    left to `make test-all`."""
+    """One for each check of a lab that their hints look at, first those that are judged by the fewest checks, and of these
+    the mutants of what is graded soonest. The rest, and those that all checks judge, are left to `make test-all`."""
     found = []
     for name_of_lab in LABS:
         lab, of_lab = load_lab(name_of_lab), near_misses(name_of_lab)
         checks = {i: looked_at(lab, each) for i, each in enumerate(of_lab)}
-        every = frozenset({"every check"})
-        judged_by = {i: frozenset().union(*each) if all(each) else every for i, each in checks.items()}
-        first = sorted(judged_by, key=lambda i: len(lab.checks if judged_by[i] is every else judged_by[i]))
+        judged_by = {i: frozenset().union(*each) for i, each in checks.items() if all(each)}
+        seconds = kept_verdicts(name_of_lab)["seconds"]
+        first = sorted(judged_by, key=lambda i: (len(judged_by[i]), seconds.get(of_lab[i]["from"], math.inf)))
         tried = covering({i: judged_by[i] for i in first})
         for i, each in enumerate(of_lab):
             marks = [] if i in tried else [pytest.mark.rest]

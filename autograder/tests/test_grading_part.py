@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from autograder.grading.known_answers.answers import fingerprint
-from autograder.tests.part import covering, named_in, part_of
+from autograder.tests.part import MOST_SECONDS, covering, named_in, part_of
 
 pytestmark = pytest.mark.quick
 
@@ -41,6 +41,18 @@ def test_of_those_that_show_the_same_the_one_is_taken_that_was_graded_in_the_lea
     assert part.whole == {"right/b", "wrong/c", "wrong/h"} and part.alone == {"wrong/d"}
     del seconds["wrong/c"]  # of whom nobody knows: behind all others
     assert part_of(KEPT | {"seconds": seconds}, TEXTS).whole == {"right/c", "right/b", "wrong/a", "wrong/h"}
+
+
+def test_a_hint_that_takes_long_to_show_is_left_out_and_named() -> None:
+    seconds = dict.fromkeys(VERDICTS, 1.0) | {"wrong/d": MOST_SECONDS + 1}
+    part = part_of(KEPT | {"seconds": seconds}, TEXTS)
+    assert not part.alone and part.dear == {"two"}
+    also = VERDICTS | {"wrong/j": verdict("first", hint="two")}
+    texts = TEXTS | {"wrong/j": TEXTS["wrong/d"]}
+    kept = KEPT | {"verdicts": also, "seconds": seconds, "texts": {name: fingerprint(text) for name, text in texts.items()}}
+    assert part_of(kept, texts).alone == {"wrong/j"} and not part_of(kept, texts).dear
+    seconds["wrong/a"] = seconds["wrong/b"] = seconds["wrong/c"] = MOST_SECONDS + 1
+    assert part_of(kept, texts).dear == {"one"} and part_of(kept, texts).whole >= {"wrong/e"}, "checks are shown by any"
 
 
 def test_an_answer_that_nobody_has_graded_or_whose_text_is_another_is_graded_whole() -> None:

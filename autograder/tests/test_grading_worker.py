@@ -198,6 +198,14 @@ def test_what_one_comparison_needed_does_not_count_against_the_next(submission):
         assert [str(worker.compare([request], 1.0).fault or "") for _ in range(12)] == [""] * 12
 
 
+@pytest.mark.skipif(not LINUX, reason="limits of memory are Linux's")
+def test_what_one_run_needed_does_not_count_against_the_next(submission):
+    request = RunRequest("host", {"a": np.zeros(1 << 24, np.int32)})
+    with Worker("simulated", Limits(memory_bytes=1 << 30)) as worker:  # room for one, as the first run shows
+        worker.read(submission)
+        assert [str(worker.run(request, "simulated").fault or "") for _ in range(3)] == [""] * 3
+
+
 # ---- copies of one process -------------------------------------------------------------------------
 
 COPIES = pytest.mark.skipif(not forking.CAN_FORK or not LINUX, reason="only Linux has what copying a process takes")

@@ -49,6 +49,13 @@ def without_annotations(node: ast.FunctionDef) -> bool:
     return node.returns is None or any(each is not None and each.annotation is None for each in asked)
 
 
+def test_types_are_checked_as_on_the_first_python_that_checks_them_on_every_other() -> None:
+    """Else what passes on one fails on the next: `ast.FunctionDef` has other arguments from 3.12 on."""
+    requirements = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    first = found(r"^mypy==\S+ ; python_version >= (\"[\d.]+\")", requirements, re.MULTILINE)[1]
+    assert found(r"^python_version = (\S+)", section("tool.mypy"), re.MULTILINE)[1] == first
+
+
 def test_the_whole_package_and_all_labs_are_checked_strictly() -> None:
     own = section("tool.mypy")
     assert "strict = true" in own and 'files = ["autograder", "labs/*/*.py"]' in own

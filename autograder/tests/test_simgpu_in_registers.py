@@ -1,4 +1,4 @@
-"""Loops that touch nothing but variables go compiled: they compute, count and find what steps do, and take the same work.
+"""Loops over variables and loads go compiled: they compute, count and find what steps do, and take the same work.
 
 REGISTER_KERNELS=1000 in the environment tries so many random kernels.
 """
@@ -31,6 +31,17 @@ cuda = cuda_module.build_module()
 uniform32, uniform64 = cuda.random.xoroshiro128p_uniform_float32, cuda.random.xoroshiro128p_uniform_float64
 N, GRID, BLOCK = 200, 3, 72
 SEEDS = range(int(os.environ.get("REGISTER_KERNELS", "5")))
+
+
+def on_device(array: np.ndarray) -> Any:
+    """An array in global memory that kernels find by its name."""
+    return cuda.to_device(array)
+
+
+VALUES = np.random.default_rng(4)
+SPREAD, LONG = on_device(VALUES.random(N)), on_device(VALUES.random(216 * 50).astype(np.float32))
+SMALL, BYTES = on_device(VALUES.integers(-9, 9, N).astype(np.int32)), on_device(VALUES.integers(-9, 9, N).astype(np.int8))
+NEXT, GRID_OF = on_device(VALUES.permutation(N)), on_device(np.asfortranarray(VALUES.random((10, 20)).astype(np.float32)))
 
 
 @cuda.jit(device=True)
@@ -172,6 +183,17 @@ def logistic(out, floats, states):
 
 
 @cuda.jit
+def shares_a_large_number(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        total, large = 0, np.uint64(0)
+        for k in range(80):
+            total += 1 if large > np.uint64(1) << 63 else i
+            large = np.uint64(-5 - k)
+        out[i] = total
+
+
+@cuda.jit
 def divides_by_zero_at_last(out, floats, states):
     i = cuda.grid(1)
     if i < N:
@@ -195,6 +217,83 @@ def hands_its_range_back(out, floats, states):
 
 
 @cuda.jit
+def forces(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        force, mine = 0.0, SPREAD[i]
+        for j in range(N):
+            if j != i:
+                distance = SPREAD[j] - mine
+                force += distance / (distance * distance + 0.25) ** 2 + math.sqrt(SPREAD[j] + 1) * GRID_OF[j % 10, i % 20]
+        floats[i] = force
+
+
+@cuda.jit
+def strides(out, floats, states):
+    at, total = cuda.grid(1), 0.0
+    while at < LONG.size:
+        total += LONG[at] * SPREAD[at % N]
+        at += cuda.gridsize(1)
+    if cuda.grid(1) < N:
+        floats[cuda.grid(1)] = total
+
+
+@cuda.jit
+def window(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        total = 0
+        for k in range(41):
+            at = i + k - 20
+            if 0 <= at < SMALL.size and 3 < k < SMALL[(k + 5) % N] + 20:  # in the first rounds nobody asks for the last one
+                total += SMALL[at] * SMALL[k] + BYTES[at]
+        out[i] = total
+
+
+@cuda.jit
+def gathers(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        at, steps = i, 0
+        while steps < 100:
+            at = NEXT[at]
+            if at == 7:
+                break
+            steps += 1 if LONG[at * 3] > 0.5 else 2
+        out[i] = steps * 1000 + at
+
+
+@cuda.jit
+def rows(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        total = 0.0
+        for k in range(200):
+            total += GRID_OF[i % 10][k % 20] * GRID_OF[k % 10][i % 20] + GRID_OF[k % 10][k % 20]
+        floats[i] = total
+
+
+@cuda.jit
+def leaves_the_array(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        total = 0
+        for k in range(600):
+            total += int(LONG[i + 20 * k - 40] * 9)  # before its first element at first, behind its last one in the end
+        out[i] = total
+
+
+@cuda.jit
+def reads_what_it_writes(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        total = 0.0
+        for k in range(60):
+            total += floats[(i + k) % N] + NEXT[k]
+        floats[i] = total
+
+
+@cuda.jit
 def one_state_for_two(out, floats, states):
     i = cuda.grid(1)
     if i < N:
@@ -206,8 +305,14 @@ def one_state_for_two(out, floats, states):
 
 KERNELS: tuple[Any, ...] = (
     mandelbrot, mandelbrot_of_complex, pi, rejection, collatz, is_prime, stores_and_leaves, divisors, newton, logistic,
-    divides_by_zero_at_last, hands_its_range_back,
+    divides_by_zero_at_last, hands_its_range_back, shares_a_large_number,
 )  # fmt: skip
+OF_LOADS: tuple[Any, ...] = (forces, leaves_the_array, strides, window, gathers, rows)
+
+
+def name_of(kernel: Any) -> str:
+    name: str = kernel.__name__
+    return name
 
 
 def told(kernel: Any) -> tuple[list[Any], int, list[bytes]]:
@@ -233,7 +338,9 @@ def forms(kernel: Any) -> list[Prepared]:
     return list(kernel.__autograder_function__.notes[Prepared].values())
 
 
-@pytest.mark.parametrize("kernel", first_of(KERNELS, tried=4, name=lambda each: each.__name__))
+@pytest.mark.parametrize(
+    "kernel", [given for some, tried in ((KERNELS, 4), (OF_LOADS, 2)) for given in first_of(some, tried, name_of)]
+)
 def test_a_compiled_loop_tells_what_steps_tell(
     kernel: Any, by_steps: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +371,14 @@ def test_random_kernels_tell_the_same_either_way(seed: int, by_steps: Callable[[
         return re.sub(r"<random kernel \d+>", "", repr(register_kernels.told(text, arguments, cuda)))
 
     assert run(False) == run(True), text
+
+
+@pytest.mark.parametrize("kernel", [reads_what_it_writes])
+def test_loads_that_have_an_order_go_by_steps(kernel: Any, by_steps: Callable[[bool], None]) -> None:
+    by_steps(False)
+    told(kernel)
+    (reason,) = {each for form in forms(kernel) for each in form.in_registers.reasons.values()}
+    assert reason == "an element of an array that the launch may write to"
 
 
 def test_random_numbers_from_one_state_for_two_threads_go_by_steps(by_steps: Callable[[bool], None]) -> None:

@@ -356,16 +356,26 @@ def lanes_go_in_pairs(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> 
 def count_wavefronts(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer
 ) -> tuple[int, int, int]:
+    """`wavefronts_of`, for Python."""
+    words, depth, rows = np.empty(WARP * 4, np.int64), np.empty(BANKS, np.int64), np.empty(BANKS, np.uint64)
+    return wavefronts_of(lanes, linear, address, itemsize, words, depth, rows)
+
+
+@compiled(boundscheck=False)
+def wavefronts_of(
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, words: np.ndarray, depth: np.ndarray,
+    rows: np.ndarray,
+) -> tuple[int, int, int]:  # fmt: skip
     """Counts shared-memory requests, wavefronts and bank conflicts of one warp instruction.
 
     A wavefront serves each bank one 4-byte word (every lane that wants that word). 8-byte accesses go by half warps
     and 16-byte ones by quarter warps, so their least number of wavefronts is 2 and 4; but see `lanes_go_in_pairs`.
+
+    `words`, `depth` and `rows` are room for 128 words, and for each bank how many are wanted of it and, a bit for each, of
+    which rows of banks.
     """
     usual_group = WARP if itemsize <= 4 else max(1, WARP * 4 // itemsize)
     words_each = max(1, itemsize // 4)
-    words = np.empty(WARP * 4, np.int64)
-    depth = np.empty(BANKS, np.int64)
-    rows = np.empty(BANKS, np.uint64)  # by bank, a bit for each row of banks whose word is wanted
     requests = wavefronts = conflicts = 0
     last: Integer = np.int64(-1)  # the last warp counted, and what it took
     last_active: Integer = np.int64(0)

@@ -1,1 +1,1 @@
-"""Loops that touch nothing but variables, compiled for the CPU: a warp at a time, with the same counts."""
+"""Loops over variables and loads that store nothing, compiled for the CPU: a warp at a time, with the same counts."""

@@ -8,7 +8,7 @@ how many lanes; for each branch, how many warps it divided. Where a lane needs a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
@@ -18,12 +18,12 @@ from numba import njit
 
 from autograder.simgpu.in_registers.complex_numbers import PRODUCTS
 from autograder.simgpu.in_registers.figures import LaneNumber, Sharing
+from autograder.simgpu.in_registers.loads import AT_ONCE, FUNCTIONS, LoadText
 from autograder.simgpu.in_registers.writer import LaneWriter
 from autograder.simgpu.operations.loops import STUCK_AFTER, While
 from autograder.simgpu.primitives import WARP
 from autograder.simgpu.values.numba_types import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64
 
-AT_ONCE = 64  # rounds, of which either all are gone or none
 FINE, TROUBLE, STANDSTILL, DRAWS_APART = range(4)  # how a call ends
 GONE, WHY, WHERE, LAST = range(4)  # places in what a call says: rounds, how it ended, the warp in trouble, rounds at last
 PARAMETERS = (
@@ -32,7 +32,7 @@ PARAMETERS = (
     "is_kept", "totals", "divided", "diverged", "by_warp", "of_chunk", "some", "masks", "full", "said",
 )  # fmt: skip
 SlotKind: TypeAlias = Literal["variable", "given", "range", "state", "result", "round"]
-ROWS = {"i": INT64, "d": FLOAT64, "f": FLOAT32}
+ROWS: dict[str, np.dtype] = {"i": INT64, "d": FLOAT64, "f": FLOAT32}
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def compiled(writer: LaneWriter) -> CompiledLoop:
 @lru_cache(maxsize=64)
 def _function(text: str) -> Callable[..., None]:
     names: dict[str, Any] = {
-        **PRODUCTS, "np": np, "keep": _keep, "is_as_before": _is_as_before, "are_any_left": _are_any_left,
+        **PRODUCTS, **FUNCTIONS, "np": np, "keep": _keep, "is_as_before": _is_as_before, "are_any_left": _are_any_left,
     }  # fmt: skip
     exec(text, names)  # noqa: S102 (written here, of operations)
     made: Callable[..., None] = njit(error_model="numpy", nogil=True, boundscheck=False)(names["loop"])
@@ -135,7 +135,7 @@ def _function(text: str) -> Callable[..., None]:
 
 
 def _text(writer: LaneWriter, slots: RegisterRows, scalars: list[str]) -> str:
-    source = writer.source
+    source, loads = writer.source, LoadText(tuple(writer.arrays.values()), writer.loads)
     runs, divisions = range(len(source.runs)), range(len(source.divisions))
     drawn = [run.number for run in source.runs if run.draws]
     zero = " = ".join(
@@ -143,7 +143,8 @@ def _text(writer: LaneWriter, slots: RegisterRows, scalars: list[str]) -> str:
     )
     chunk = " = ".join([*(f"l{i}" for i in runs), *(f"a{i}" for i in runs), *(f"z{i}" for i in divisions), "np.int64(0)"])
     lines = [
-        f"def loop({', '.join([*PARAMETERS, *scalars])}):",
+        f"def loop({', '.join([*PARAMETERS, *loads.parameters, *scalars])}):",
+        *(f"    {line}" for line in loads.at_first),
         "    done = 0",
         "    while done < rounds:",
         "        now = begun + done",
@@ -155,11 +156,13 @@ def _text(writer: LaneWriter, slots: RegisterRows, scalars: list[str]) -> str:
         "        for w in range(warps):",
         "            i_, d_, f_ = i[w], d[w], f[w]",
         "            keep(i_, oi[w]); keep(d_, od[w]); keep(f_, of[w])",
-        "            trouble = work = np.int64(0)",
+        "            trouble = work = loaded = np.int64(0)",
+        *(f"            {line}" for line in loads.before_warp),
         "            for r in range(together):",
         "                number = now + r",
         "                counter = first + (done + r) * step",
         f"                {zero}",
+        *(f"                {line}" for line in loads.before_round),
         f"                for k in range({WARP}):",
         "                    gone = i_[k]",
         *(f"                    {each.code} = {each.load}" for each in slots.all),
@@ -174,10 +177,11 @@ def _text(writer: LaneWriter, slots: RegisterRows, scalars: list[str]) -> str:
     ]  # fmt: skip
     for run in source.runs:
         instructions = sum(each.instructions for each in run.shares)
+        loaded = sum(each.loads for each in run.shares)
         lines += [
             f"                if n{run.number} > 0:",
             f"                    l{run.number} += n{run.number}; a{run.number} += 1",
-            f"                    some[{run.number}, r] = 1; work += {instructions}",
+            f"                    some[{run.number}, r] = 1; work += {instructions}; loaded += {loaded}",
         ]
     for place, number in enumerate(drawn):
         lines += [f"                masks[{place}, r, w] = q{number}", f"                apart |= q{number} != full[w]"]
@@ -187,12 +191,18 @@ def _text(writer: LaneWriter, slots: RegisterRows, scalars: list[str]) -> str:
             f"                    z{number} += 1; diverged[w] = True",
         ]
     lines += [
+        *(f"                {line}" for line in loads.behind_round),
         "            if trouble != 0:",
+        *(f"                {line}" for line in loads.in_trouble),
         f"                said[{WHY}] = {TROUBLE}; said[{WHERE}] = w",
         "                return",
         "            of_chunk[w] = work",
+        *(["            loads_of_chunk[w] = loaded"] if writer.loads else []),
+        *_rounds_of_steps(writer.asked_by, loads.in_trouble),
         "        for w in range(warps):",
         "            by_warp[w] += of_chunk[w]",
+        *(["            loaded_by_warp[w] += loads_of_chunk[w]"] if writer.loads else []),
+        *(f"        {line}" for line in loads.behind_chunk),
         *(f"        totals[{n}, 0] += some[{n}].sum(); totals[{n}, 1] += a{n}; totals[{n}, 2] += l{n}" for n in runs),
         *(f"        divided[{n}] += z{n}" for n in divisions),
         "        done += together",
@@ -215,6 +225,19 @@ def _text(writer: LaneWriter, slots: RegisterRows, scalars: list[str]) -> str:
             "            is_kept[0] = True",
         ]
     return "\n".join(lines)
+
+
+def _rounds_of_steps(asked_by: Sequence[tuple[int, int]], in_trouble: Sequence[str]) -> list[str]:
+    """Lines that have steps go rounds in which somebody came by the first of two runs, and nobody by the second."""
+    if not asked_by:
+        return []
+    return [
+        "        for r in range(together):",
+        f"            if {' or '.join(f'some[{run}, r] > some[{asked}, r]' for run, asked in asked_by)}:",
+        *(f"                {line}" for line in in_trouble),
+        f"                said[{WHY}] = {TROUBLE}; said[{WHERE}] = warps - 1",
+        "                return",
+    ]
 
 
 @njit(nogil=True, error_model="numpy", boundscheck=False)

@@ -6,8 +6,8 @@ say how much of each; an operation that is not in proportion is not written (`No
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 import numpy as np
@@ -43,6 +43,7 @@ class CountShare:
     entries: Mapping[tuple[Rows, Line, int], Amount]
     work: Amount = Amount()
     instructions: int = 0  # of each warp
+    loads: int = 0  # from global memory, of each warp
     hazards: tuple[Hazard, ...] = ()
     shared_out: Amount = Amount()  # see `Books.warps_more`
 
@@ -51,19 +52,24 @@ class CountShare:
         """All of these together."""
         entries: dict[tuple[Rows, Line, int], Amount] = {}
         hazards: list[Hazard] = []
-        work, shared_out, instructions = Amount(), Amount(), 0
+        work, shared_out, instructions, loads = Amount(), Amount(), 0, 0
         for share in shares:
             for key, amount in share.entries.items():
                 entries[key] = _sum(entries.get(key, Amount()), amount)
             work, instructions = _sum(work, share.work), instructions + share.instructions
+            loads += share.loads
             shared_out = _sum(shared_out, share.shared_out)
             hazards += share.hazards
-        return cls(entries, work, instructions, tuple(hazards), shared_out)
+        return cls(entries, work, instructions, loads, tuple(hazards), shared_out)
+
+    def without(self, slots: Container[int]) -> CountShare:
+        """The same but for these slots of rows."""
+        return replace(self, entries={key: amount for key, amount in self.entries.items() if key[2] not in slots})
 
     def add(self, machine: Machine, times: int, warps: int, lanes: int) -> None:
         """Puts it into a machine's books: for so many times, the warps of all of them and their lanes.
 
-        The instructions of each warp are for whoever knows the warps.
+        The instructions and loads of each warp are for whoever knows the warps.
         """
         launch = machine.launch
         of: dict[str, Callable[[Line], list[int]]] = {
@@ -110,13 +116,14 @@ class Trials:
         except NotOfNumbers as problem:
             raise NotWritten(f"an operation that asks for {problem}") from None
         one, two, two_warps, five = (count for _, count in results)
-        if len({(each.instructions, each.loads, each.hazards) for _, each in results}) > 1 or one.loads:
+        if len({(each.instructions, each.loads, each.hazards) for _, each in results}) > 1:
             raise NotWritten("an operation that counts otherwise for other lanes")
         entries = [_by_key(each) for each in (one, two, two_warps, five)]
         keys = dict.fromkeys(key for each in entries for key in each)
         share = CountShare(
             {key: _solved(*(each.get(key, 0) for each in entries)) for key in keys},
-            _solved(one.work, two.work, two_warps.work, five.work), one.instructions, one.hazards, _solved(*shared_out),
+            _solved(one.work, two.work, two_warps.work, five.work), one.instructions, one.loads, one.hazards,
+            _solved(*shared_out),
         )  # fmt: skip
         return results[0][0], share
 

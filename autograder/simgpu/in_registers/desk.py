@@ -11,6 +11,7 @@ import numpy as np
 
 from autograder.simgpu.in_registers.counts import CountShare, Trials, samples
 from autograder.simgpu.in_registers.figures import KEPT, LaneNumber, Sharing, Wording
+from autograder.simgpu.in_registers.loads import LoadedArray, LoadSite
 from autograder.simgpu.in_registers.source import LaneSource
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.one_thread.desk import Fixed
@@ -91,6 +92,9 @@ class LaneDesk:
         self.states: Expression | None = None  # from which random numbers are drawn
         self.returns: list[tuple[Operation, LaneNumber | None]] = []
         self.ways_out: list[WayOut] = []
+        self.arrays: dict[object, LoadedArray] = {}  # from which it loads, by the variable that holds it or what gives it
+        self.loads: list[LoadSite] = []
+        self.asked_by: list[tuple[int, int]] = []  # runs: where nobody in the batch comes by the second, steps go
         self.scopes: list[PlacedCall] = []
         self.gone = 0  # places so far at which a lane leaves what is being written
 

@@ -16,8 +16,9 @@ from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function
 from autograder.simgpu.in_registers import figures
-from autograder.simgpu.in_registers.desk import DrawSite, LaneDesk, Meaning, PlacedCall
+from autograder.simgpu.in_registers.desk import DrawSite, Meaning, PlacedCall
 from autograder.simgpu.in_registers.figures import KEPT, LaneNumber, Sharing, Wording, together
+from autograder.simgpu.in_registers.load_sites import LaneLoads
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.one_thread.desk import Fixed
 from autograder.simgpu.one_thread.expressions import function_of
@@ -60,7 +61,7 @@ def key_of(op: Expression) -> object:
     return op.name if isinstance(op, Local) else op
 
 
-class LaneExpressions(LaneDesk, ABC):
+class LaneExpressions(LaneLoads, ABC):
     """Writes expressions; statements, of which functions have some, are for whoever builds on it."""
 
     @abstractmethod
@@ -101,8 +102,8 @@ class LaneExpressions(LaneDesk, ABC):
                 return self.call(op)
             case Attribute() if op.name in ("real", "imag"):
                 return self.part(op)
-            case Subscript():
-                raise NotWritten("an element of an array")
+            case Subscript() if op.field is None:
+                return self.loaded(op)
         raise NotWritten(type(op).__name__)
 
     def part(self, op: Attribute) -> LaneNumber:
@@ -203,12 +204,10 @@ class LaneExpressions(LaneDesk, ABC):
         return replace(figure, literal=written.literal if op.kind is ast.USub else None)
 
     def compared(self, op: Compare) -> LaneNumber:
-        """A comparison, or a chain of them with names and constants, which all lanes work out."""
-        if not all(op.are_plain[1:]):
-            raise NotWritten("a chain of comparisons with more than names")
+        """A comparison, or a chain of them: lanes for which it holds so far work out what is no name and no constant."""
         left, name, kinds = self.apart(self.number(op.left)), self.source.name(), []
         for place, (kind, each) in enumerate(zip(op.kinds, op.others, strict=True)):
-            right = self.number(each)
+            right = self.asked(name, each) if place and not op.are_plain[place] else self.number(each)
             assert isinstance(left, LaneNumber)
             samples_of = self.sample(left), self.sample(right)
             self.one_comparison(op, kind, *samples_of)
@@ -217,6 +216,25 @@ class LaneExpressions(LaneDesk, ABC):
             kinds += [left, right]
             left = right
         return LaneNumber(name, BOOL, together(*kinds))
+
+    def asked(self, condition: str, op: Expression) -> LaneNumber:
+        """An expression that only lanes work out for which a condition holds.
+
+        By steps what comes behind it depends on whether there is any such lane in the batch: see `Compare.value`.
+        """
+        source, name = self.source, self.source.name()
+        run = source.run()
+        source.here = None
+        with source.inside(f"if {condition}:"):
+            self.asked_by.append((run.number, source.run().number))
+            value = self.number(op)
+            source.write(f"{name} = {value.code}")
+        if value.dtype.kind == "c":
+            raise NotWritten("a chain of comparisons of complex numbers")
+        with source.inside("else:"):
+            source.write(f"{name} = np.{'bool_' if value.dtype.kind == 'b' else value.dtype.name}(0)")
+        source.here = run
+        return LaneNumber(name, value.dtype, value.sharing)
 
     def one_comparison(self, op: Compare, kind: type[ast.cmpop], one: Number, other: Number) -> None:
         self.count(lambda machine, mask: compare(machine, op, kind, one, other, mask))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from autograder.simgpu.in_registers.compiled import (
-    AT_ONCE,
     DRAWS_APART,
     FINE,
     GONE,
@@ -26,6 +25,7 @@ from autograder.simgpu.in_registers.counts import CountShare
 from autograder.simgpu.in_registers.desk import BROKE, LEFT_FOR, RETURNED, DrawSite, WayOut
 from autograder.simgpu.in_registers.draws import Draws
 from autograder.simgpu.in_registers.figures import LaneNumber, Sharing
+from autograder.simgpu.in_registers.loads import AT_ONCE, LoadedArray, LoadSite, LoadsOfLanes
 from autograder.simgpu.in_registers.source import Division
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.one_thread.rehearsal import Circumstances
@@ -59,6 +59,8 @@ class LoopOfLanes:
     draws: tuple[DrawSite, ...]
     ways_out: tuple[WayOut, ...]
     states: Expression | None
+    arrays: tuple[LoadedArray, ...]
+    loads: tuple[LoadSite, ...]
     returns: tuple[tuple[Operation, LaneNumber | None], ...]
     given: tuple[tuple[Expression, LaneNumber], ...]
     is_by_lane: bool
@@ -81,9 +83,12 @@ class RoundsOfLanes:
 
     def __init__(
         self, machine: Machine, loop: Loop, mask: Mask, written: LoopOfLanes, values: Mapping[str, Number],
-        given: Mapping[object, Number], rounds: int, by_lane: RangeByLane | None,
+        given: Mapping[object, Number], views: Sequence[View], rounds: int, by_lane: RangeByLane | None,
     ) -> None:  # fmt: skip
-        """`values`: of variables; `given`: what is worked out once. `rounds`: that are gone; `by_lane`: its range."""
+        """`values`: of variables; `given`: what is worked out once; `views`: the arrays from which it loads.
+
+        `rounds`: that are gone; `by_lane`: its range.
+        """
         self.machine, self.loop, self.mask, self.written, self.rounds = machine, loop, mask, written, rounds
         self.values = values
         self.by_origin: dict[object, Number] = dict(given)
@@ -101,6 +106,7 @@ class RoundsOfLanes:
         self.before = {each: np.empty_like(rows) for each, rows in self.rows.items()}
         self.at_boundary = {each: np.empty_like(rows) for each, rows in self.rows.items()}
         self.is_kept = np.zeros(1, np.bool_)
+        self.loads = LoadsOfLanes(machine, written.loads, views, self.warps) if written.loads else None
         self.draws: Draws | None = None
         if written.draws:
             assert written.states is not None
@@ -130,7 +136,7 @@ class RoundsOfLanes:
         if value.dtype.kind == "c":
             self.row(rows, number + 1)[:] = np.imag(value)
             value = np.real(value)
-        self.row(rows, number)[:] = value
+        self.row(rows, number)[:] = value.astype(ROWS[rows])  # large unsigned numbers as negative ones
 
     def taken(self, kind: SlotKind, what: object, dtype: np.dtype) -> np.ndarray:
         """What the lanes have, as a lane vector."""
@@ -193,7 +199,8 @@ class RoundsOfLanes:
         compiled.function(
             warps, rounds, self.rounds, first, step, *self.rows.values(), *self.before.values(), *self.at_boundary.values(),
             self.is_kept, totals, divided, diverged, by_warp, np.zeros(warps, np.int64),
-            np.zeros((len(written.shares), AT_ONCE), np.uint8), masks, full, said, *scalars,
+            np.zeros((len(written.shares), AT_ONCE), np.uint8), masks, full, said,
+            *(() if self.loads is None else self.loads.arguments), *scalars,
         )  # fmt: skip
         gone, why = int(said[GONE]), int(said[WHY])
         if why == TROUBLE:  # nobody has gone the last rounds
@@ -209,6 +216,8 @@ class RoundsOfLanes:
         whole = np.zeros(machine.batch.warps, np.int64)
         whole[self.warps] = by_warp
         machine.books.warp_work.add(whole)
+        if self.loads is not None:
+            self.loads.count()
         self.rounds += gone
         if self.draws is not None:
             uniform = gone - int(said[LAST]) if why == DRAWS_APART else gone

@@ -187,10 +187,14 @@ class LanesAtLoop:
             index = given[origin] if origin in given else self.values[str(origin)]
             if not isinstance(states, View) or not Draws.is_possible(states, index, mask):
                 return None
+        views = [each.of(machine, mask) for each in version.arrays]
         launch = machine.launch
         if not all(launch.is_known(hazard) for share in version.shares for hazard in share.hazards):
             return None
-        return RoundsOfLanes(machine, self.loop, mask, version, self.values, given, rounds, self.by_lane)
+        known = [each for each in views if each is not None]
+        if len(known) < len(views):
+            return None
+        return RoundsOfLanes(machine, self.loop, mask, version, self.values, given, known, rounds, self.by_lane)
 
 
 def _are_alike(kinds: dict[str, tuple[np.dtype, Sharing]], version: LoopOfLanes) -> bool:
@@ -217,6 +221,8 @@ def finished(writer: LaneWriter) -> LoopOfLanes:
         draws=tuple(writer.draws),
         ways_out=tuple(writer.ways_out),
         states=writer.states,
+        arrays=tuple(writer.arrays.values()),
+        loads=tuple(writer.loads),
         returns=tuple(writer.returns),
         given=tuple(writer.given.items()),
         is_by_lane=writer.is_by_lane,

@@ -16,12 +16,15 @@ from autograder.simgpu.in_registers.expressions import LaneExpressions
 from autograder.simgpu.in_registers.figures import LaneNumber, Sharing, either
 from autograder.simgpu.one_thread.source import NotWritten
 from autograder.simgpu.operations.expressions import NamedExpression
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import everything_in
 from autograder.simgpu.operations.statements import (
     Assign,
     Break,
     Continue,
+    Element,
     If,
     Name,
     Nothing,
@@ -159,7 +162,7 @@ class LaneWriter(LaneExpressions):
     def arm(self, block: Block, flag: str) -> bool:
         """One side of a branch; where it leaves the loop after something that is not written, that is left for later."""
         place, variables, around = self.source.mark(), self.variables, self.around
-        known = len(self.draws), len(self.returns), len(self.ways_out), self.gone
+        known = len(self.draws), len(self.returns), len(self.ways_out), len(self.loads), len(self.asked_by), self.gone
         try:
             return self.block(block, flag)
         except NotWritten:
@@ -169,8 +172,9 @@ class LaneWriter(LaneExpressions):
                 raise
         self.source.back_to(place)
         self.variables, self.around = dict(variables), around
-        del self.draws[known[0] :], self.returns[known[1] :], self.ways_out[known[2] :]
-        self.gone = known[3]
+        del self.draws[known[0] :], self.returns[known[1] :], self.ways_out[known[2] :], self.loads[known[3] :]
+        del self.asked_by[known[4] :]
+        self.gone = known[5]
         self.check_types()
         self.source.write("left_at = number")
         self.go(flag, LEFT_FOR + len(self.ways_out))
@@ -203,6 +207,8 @@ class LaneWriter(LaneExpressions):
                 self.to_next.append(self.variables)
         if self.draws and self.ways_out:
             raise NotWritten("random numbers, and accesses to memory before the loop is left")
+        if self.loads and any(loads_in(each.block) for each in self.ways_out):
+            raise NotWritten("loads, and others before the loop is left")
         if not self.to_next:
             raise NotWritten("a loop of one round")
         if self.is_by_lane:
@@ -260,6 +266,13 @@ class LaneWriter(LaneExpressions):
             with source.inside("if g == 0 and (number & 3) == 0:"):
                 self.issued(op, op.every_fourth)
             source.here = None
+
+
+def loads_in(block: Block) -> bool:
+    """Whether anything in it may load an element of an array."""
+    everything = everything_in(block)
+    stored = {each.reached for each in everything if isinstance(each, Element)}
+    return any(isinstance(each, (Subscript, FunctionCall)) and each not in stored for each in everything)
 
 
 def joined(paths: Sequence[Variables], *, is_divided: bool) -> Variables:

@@ -82,7 +82,7 @@ class WrittenLoops(Protocol):
 
 
 class CompiledLoops(Protocol):
-    """Loops that touch nothing but variables, by compiled code (in_registers/loops.py)."""
+    """Loops that store nothing, by compiled code (in_registers/loops.py)."""
 
     def go_on(
         self, machine: Machine, loop: Operation, mask: Mask, rounds: int, work: int, numbers: object, broken: list[Mask]

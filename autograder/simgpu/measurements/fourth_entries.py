@@ -12,7 +12,17 @@ import numpy as np
 
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
-from autograder.simgpu.measurements.sizing import Arguments, Make, Over, Shape, Sized, grid_for, one_launch, zeros
+from autograder.simgpu.measurements.sizing import (
+    Arguments,
+    Make,
+    Over,
+    Shape,
+    Sized,
+    everything,
+    grid_for,
+    one_launch,
+    zeros,
+)  # fmt: skip
 
 FOURTH = "fourth"
 
@@ -29,11 +39,7 @@ def entry(
 
     launches = one_launch(kernel, over, block, shared_bytes)
     name = kernel.py_func.__name__
-    return Sized(name, make, launches, small, middle, large, simulated, seen or _all, apart=FOURTH)
-
-
-def _all(*arguments: Any) -> Arguments:
-    return arguments
+    return Sized(name, make, launches, small, middle, large, simulated, seen or everything, apart=FOURTH)
 
 
 def floats(count: int, *scalars: Any, dtype: Any = np.float32, room: Any = None) -> Make:

@@ -10,6 +10,8 @@ from numba import cuda, float32, float64, int32
 from autograder.simgpu.measurements.fourth_entries import FOURTH, entry
 from autograder.simgpu.measurements.sizing import (
     Arguments,
+    Make,
+    Over,
     Random,
     Sized,
     SizedLaunch,
@@ -355,7 +357,7 @@ def sparse(r: Random, n: int, dtype: type = F32) -> tuple[np.ndarray, ...]:
     return starts, columns, r.reals(columns.size, dtype)
 
 
-def times_vector(dtype: type) -> object:
+def times_vector(dtype: type) -> Make:
     return lambda r, n: (*sparse(r, n, dtype), r.reals(n, dtype), zeros(n, dtype=dtype))
 
 
@@ -372,7 +374,7 @@ def boxes(r: Random, n: int) -> Arguments:
     return r.reals(n), r.reals(n), x, y, x + F32(0.1), y + F32(0.1), zeros(n, dtype=I32)
 
 
-def by_lanes(wide: int) -> object:
+def by_lanes(wide: int) -> Over:
     return lambda n, arguments: (wide, n)
 
 

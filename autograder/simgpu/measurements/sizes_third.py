@@ -23,6 +23,7 @@ from autograder.simgpu.measurements.sizing import (
     Random,
     Sized,
     elements,
+    everything,
     grid_for,
     one_launch,
     square,
@@ -44,11 +45,7 @@ def entry(name: str, over: Over, make: Make, middle: int, large: int, small: int
         launch_once(case.kernel, grid, case.block, *arguments)
 
     launches = one_launch(case.kernel, over, case.block)
-    return Sized(name, make, launches, small, middle, large, simulated, seen or _all, apart="third")
-
-
-def _all(*arguments: Any) -> Arguments:
-    return arguments
+    return Sized(name, make, launches, small, middle, large, simulated, seen or everything, apart="third")
 
 
 def floats(count: int, *scalars: Any, room: Any = F32) -> Make:

@@ -84,6 +84,10 @@ Make: TypeAlias = "Callable[[Random, int], Arguments]"
 Over: TypeAlias = "Callable[[int, Arguments], Shape]"
 
 
+def everything(*arguments: Any) -> Arguments:
+    return arguments
+
+
 @dataclass(frozen=True)
 class Sized:
     """A kernel, or a chain of them, at any size."""
@@ -95,7 +99,7 @@ class Sized:
     middle: int
     large: int
     reference: Callable[..., None]  # leaves in a copy of the arguments what the launches must leave in them
-    seen: Callable[..., Arguments] = lambda *arguments: arguments  # what of them does not depend on chance
+    seen: Callable[..., Arguments] = everything  # what of them does not depend on chance
     sample: int | None = SAMPLE  # blocks of a launch that are simulated; None: all, as each depends on others
     apart: str = ""  # the name of its set, where it is in neither half
 

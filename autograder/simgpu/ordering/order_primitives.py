@@ -154,7 +154,7 @@ def holds(
     return UNTOLD
 
 
-@compiled(cache=False)  # compiled with note_atomics, when that is called
+@compiled()  # compiled with note_atomics, when that is called
 def _release(
     number: Integer, thread: Integer, word: Integer, turn: Integer, wide: Integer, narrow: Integer,
     warp_base: Integer, block_base: Integer, fences: Truth, threads_padded: Integer, releases: np.ndarray,
@@ -176,7 +176,7 @@ def _release(
         newest[scope, unit] = number
 
 
-@compiled(cache=False)
+@compiled()
 def _note_seen(seen: np.ndarray, row: Integer, word: Integer, turn: Integer, now: Integer, lane: Integer) -> None:
     """Keeps that a word was looked at, in place of what was known of it, or of the one looked at longest ago."""
     chosen = 0

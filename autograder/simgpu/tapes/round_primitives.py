@@ -28,7 +28,7 @@ _STAMPS = f"UniTuple(int64[::1], {MOST_ARRAYS})"
 # part of an array takes longer than what is done with it.
 
 
-@compiled(cache=False, boundscheck=False)
+@compiled(boundscheck=False)
 def _load(
     source: np.ndarray, base: Integer, far: np.ndarray, how: np.ndarray, first: Integer, values: np.ndarray, to: Integer,
     size: Integer,
@@ -58,31 +58,31 @@ def _load(
             values[put + four], values[put + five], values[put + six], values[put + seven] = n, o, p, q
 
 
-@compiled(cache=False, boundscheck=False)
+@compiled(boundscheck=False)
 def _add(values: np.ndarray, left: Integer, right: Integer, to: Integer, size: Integer) -> None:
     for lane in range(U(size)):
         values[to + lane] = values[left + lane] + values[right + lane]
 
 
-@compiled(cache=False, boundscheck=False)
+@compiled(boundscheck=False)
 def _subtract(values: np.ndarray, left: Integer, right: Integer, to: Integer, size: Integer) -> None:
     for lane in range(U(size)):
         values[to + lane] = values[left + lane] - values[right + lane]
 
 
-@compiled(cache=False, boundscheck=False)
+@compiled(boundscheck=False)
 def _multiply(values: np.ndarray, left: Integer, right: Integer, to: Integer, size: Integer) -> None:
     for lane in range(U(size)):
         values[to + lane] = values[left + lane] * values[right + lane]
 
 
-@compiled(cache=False, boundscheck=False)
+@compiled(boundscheck=False)
 def _negate(values: np.ndarray, value: Integer, to: Integer, size: Integer) -> None:
     for lane in range(U(size)):
         values[to + lane] = -values[value + lane]
 
 
-@compiled(cache=False, boundscheck=False)
+@compiled(boundscheck=False)
 def _convert(values: np.ndarray, value: Integer, made: np.ndarray, to: Integer, size: Integer) -> None:
     for lane in range(U(size)):
         made[to + lane] = values[value + lane]

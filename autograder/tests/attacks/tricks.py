@@ -5,8 +5,9 @@ lines may say words of that answer and what stands there instead. What follows i
 again holds.
 
 A trick's first line also says of which kind it is, and the checks that must give it nothing. Where the answer itself has
-a share of the points, it says how much there may be: `denied: check; most: 0.5`. Honest work keeps full marks. Where it
-is otherwise, and nobody has mended that yet, the line ends with `; known: why`.
+a share of the points, it says how much there may be: `denied: check; most: 0.5`. One that takes more than ten seconds of a
+processor says `; slow`. Honest work keeps full marks. Where it is otherwise, and nobody has mended that yet, the line
+ends with `; known: why`.
 
 A hostile file's first line says which checks fail, and words that its author must read.
 """
@@ -29,7 +30,7 @@ HOSTILE = Path(__file__).parent / "hostile"
 ROOT = Path(__file__).resolve().parents[3]
 FIRST = re.compile(
     r"# (?:trick: (?P<what>[^;]+); kind: (?P<kind>[^;]+); of: (?P<of>[\w/]+); "
-    r"denied: (?P<denied>[\w, ]+)(?:; most: (?P<most>[\d.]+))?(?:; known: (?P<known>.+))?"
+    r"denied: (?P<denied>[\w, ]+)(?:; most: (?P<most>[\d.]+))?(?P<slow>; slow)?(?:; known: (?P<known>.+))?"
     r"|honest: (?P<honest>[^;]+); of: (?P<base>[\w/]+)(?:; known: (?P<fault>.+))?)"
 )
 HOSTILE_FIRST = re.compile(
@@ -51,6 +52,7 @@ class Trick:
     text: str
     most: float = 0.0  # of the points that they may give all the same
     known: str = ""  # why it is otherwise, where nobody has mended that
+    slow: bool = False
 
     @property
     def submission(self) -> Submission:
@@ -76,8 +78,8 @@ class Hostile:
 def marks_of(file: Trick | Hostile) -> list[pytest.MarkDecorator]:
     """What `make test` does not try, and `make test-all` does: of hostile files seven in eight, by their names.
 
-    Of tricks those that are not the first of their kind on their lab, and honest work is a kind. What nobody has mended yet
-    is tried all the same.
+    Of tricks those that are not the first of their kind on their lab, and slow ones; honest work is a kind. What nobody has
+    mended yet is tried all the same.
     """
     if isinstance(file, Hostile):
         return marks_by_name(file.name)
@@ -92,7 +94,7 @@ def marks_by_name(name: str) -> list[pytest.MarkDecorator]:
 
 @cache
 def _first_of_each() -> frozenset[str]:
-    return frozenset(covering({each.name: [(each.lab, each.kind)] for each in tricks()}))
+    return frozenset(covering({each.name: [(each.lab, each.kind)] for each in tricks() if not each.slow}))
 
 
 @cache
@@ -115,7 +117,8 @@ def _read(path: Path) -> Trick:
     text = _added(path, _base(lab, first["of"] or first["base"]), lines[1:])
     denied = tuple(first["denied"].split(", ")) if first["denied"] else ()
     what, kind, most = first["what"] or first["honest"], first["kind"] or "", float(first["most"] or 0)
-    return Trick(f"{lab}/{path.stem}", lab, what, kind, denied, text, most, first["known"] or first["fault"] or "")
+    known, slow = first["known"] or first["fault"] or "", bool(first["slow"])
+    return Trick(f"{lab}/{path.stem}", lab, what, kind, denied, text, most, known, slow)
 
 
 def _read_hostile(path: Path) -> Hostile:
