@@ -31,7 +31,8 @@ SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13)
 demo: $(READY)
 	@$(RUN) -m autograder demo
 
-test: lint types unit starters notebooks
+# Types are checked by one of the tests: it takes a core, and the others go on beside it.
+test: lint unit starters notebooks
 	@echo "All tests passed.$(if $(EVERYTHING),, What was left to make test-all is counted above, as skipped.)"
 
 # Every week and before a release: test is the same without it.

@@ -25,6 +25,7 @@ from typing import IO, Any
 
 CAN_FORK = hasattr(os, "pidfd_open") and hasattr(signal, "pidfd_send_signal") and hasattr(socket, "SCM_RIGHTS")
 MOST_BYTES = 1 << 16  # of a message
+PIPE_BYTES = 1 << 20  # as much as Linux gives to everybody
 LOST = -9  # the code of a copy of which nobody can say how it ended
 BOOTSTRAP = "import sys; sys.path[:] = {path!r}; from autograder.grading.template_process import main; main()"
 
@@ -44,6 +45,14 @@ def receive(channel: socket.socket, most: int = 0, flags: int = 0) -> tuple[Any,
     if not data:
         raise EOFError
     return json.loads(data), list(descriptors)
+
+
+def widen(pipe: int) -> None:
+    """Has a pipe hold a megabyte in place of 64 KB, where a system lets us: an array through it takes half of the time."""
+    import fcntl  # where there are copies, there it is
+
+    with suppress(OSError):
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 
 class Forked:
@@ -131,6 +140,8 @@ class Template:
     def fork(self, own: str, environment: Mapping[str, str], stderr: int) -> Forked:
         """A copy whose folder is `own`, with more variables in its environment. Raises `OSError` where it has gone."""
         (jobs, to_jobs), (from_answers, answers) = os.pipe(), os.pipe()
+        for each in (to_jobs, answers):
+            widen(each)
         life, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         made = Forked(life, os.fdopen(to_jobs, "wb"), os.fdopen(from_answers, "rb"))
         try:

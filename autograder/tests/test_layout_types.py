@@ -112,10 +112,12 @@ def test_a_baseline_holds_kernels_and_what_launches_them(name: str) -> None:
     assert [each.name for each in functions if each not in kernels and not launches.search(ast.unparse(each))] == []
 
 
-def test_make_test_checks_types() -> None:
+def test_make_quick_checks_types_before_all_else_and_make_test_among_its_tests() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "types" in re.findall(r"^test: (.*)$", makefile, re.MULTILINE)[0].split()
+    assert "types" in found(r"^quick: (.*)$", makefile, re.MULTILINE)[1].split()
     assert re.search(r"^types:.*\n(?:\t.*\n)*\t.*\$\(RUN\) -m mypy\b", makefile, re.MULTILINE)
+    assert "unit" in found(r"^test: (.*)$", makefile, re.MULTILINE)[1].split()
+    assert "mypy" in (PACKAGE / "tests" / "test_types.py").read_text(encoding="utf-8")
 
 
 def test_the_names_of_values_import_no_engine() -> None:
