@@ -180,7 +180,7 @@ def test_the_threshold_lies_clear_of_every_answer(source: str) -> None:
 
 
 def test_the_longest_of_the_longest_sublists_costs_a_right_answer_nothing(simulated: Worker) -> None:
-    """Of 48 seeds the one whose list has the longest sublist: `every_32` is predicted 1.20 times as fast, of 17 others 1.27."""
+    """Of 48 seeds the one whose list has the longest sublist: there `every_32` is predicted 1.20 times as fast."""
     answer = TestKnownAnswers.solutions / "right" / "every_32.py"
     result = check_submission(LAB, answer, worker=simulated, seed="s4")
     assert all(each.points == each.max_points for each in result.checks if not each.bonus), report(result)
