@@ -25,11 +25,11 @@ UNEVEN = 2.0  # times the average warp's instructions or loads from which an est
 L2_KEEPS = 8 / 15  # of its size, for what comes back after other memory: 32 MiB of 60 (measurements/limits.json)
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
-# Fitted to the learned half of the unseen cases and to the cases of development (measurements/fitting.py), each one number:
-ISSUE_SHARE = 0.82  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
-CYCLES_ALONE = 3.5  # from one instruction of a warp to its next, while nobody else delays it
-OVERLAP = 4.7  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
-MERGED_STORES = 0.88  # of the sectors that a warp stores to again at once, those that L2 does not see
+# Fitted to the learned half, the fourth set and the cases of development (measurements/fitting.py), each one number:
+ISSUE_SHARE = 0.8  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
+CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
+OVERLAP = 3.9  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
+MERGED_STORES = 0.6  # of the sectors that a warp stores to again at once, those that L2 does not see
 COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
 ADVICE = {
@@ -272,7 +272,7 @@ class Traffic:
     """The sectors that L2 and DRAM move, as far as counts without addresses show it."""
 
     l2_load_sectors: float
-    l2_store_sectors: float
+    l2_store_packets: float  # one for each sector and one for the address of each line
     dram_load_sectors: float
     dram_store_sectors: float
     dram_scattered_loads: float  # one by one: what L2 lost of the lines that lanes walk along
@@ -307,7 +307,8 @@ class Traffic:
         atomics = counters.unique_atomic_sectors
         return cls(
             l2_load_sectors=fetched + lost,
-            l2_store_sectors=stores - MERGED_STORES * counters.global_store_sectors_again,
+            l2_store_packets=(stores + counters.global_store_lines)
+            * (1 - MERGED_STORES * counters.global_store_sectors_again / max(1, stores)),
             dram_load_sectors=unique,
             dram_store_sectors=written,
             dram_scattered_loads=past_l2 * lost,
@@ -345,7 +346,7 @@ class LocalTraffic:
     """The sectors of local arrays that L2 and DRAM move: every store, and the loads for which L1 has no room."""
 
     l2_load_sectors: float = 0.0
-    l2_store_sectors: float = 0.0
+    l2_store_packets: float = 0.0
     dram_sectors: float = 0.0
 
     @classmethod
@@ -356,7 +357,7 @@ class LocalTraffic:
         past_l1 = _beyond(resident.l1_bytes, bytes_there)
         past_l2 = _beyond(specification.l2_bytes, bytes_there * specification.multiprocessors)
         loads, stores = past_l1 * counters.local_load_sectors, float(counters.local_store_sectors)
-        return cls(loads, stores, past_l2 * (loads + past_l1 * stores))
+        return cls(loads, stores * (1 + SECTOR_BYTES / LINE_BYTES), past_l2 * (loads + past_l1 * stores))
 
 
 def _multiprocessor_times(counters: Counters, specification: Specification) -> dict[str, float]:
@@ -407,25 +408,27 @@ def _memory_times(
     """The times of resources that all multiprocessors share."""
     dram = SECTOR_BYTES / specification.dram_achievable_gb_per_s
     streamed = traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors
-    loads = (traffic.l2_load_sectors + local.l2_load_sectors) * SECTOR_BYTES / specification.l2_load_gb_per_s
-    stores = (traffic.l2_store_sectors + local.l2_store_sectors) * SECTOR_BYTES / specification.l2_store_gb_per_s
+    packets = traffic.l2_load_sectors + local.l2_load_sectors + traffic.l2_store_packets + local.l2_store_packets
     scattered = (
         traffic.dram_scattered_loads / specification.dram_scattered_gsectors_per_s
         + traffic.dram_scattered_stores / specification.dram_scattered_store_gsectors_per_s
     )
     return {
         "DRAM": streamed * dram + scattered,
-        "L2": loads + stores,
+        "L2": packets * SECTOR_BYTES / specification.l2_load_gb_per_s,
         "atomics": _atomics_ns(counters, specification),
         "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
     }
 
 
 def _atomics_ns(counters: Counters, specification: Specification) -> float:
-    """Few distinct sectors lie in few slices of L2, which then work alone; a hot sector has the rate of one address."""
+    """Few distinct sectors lie in few slices of L2, where atomics queue before they take their turn among all others.
+
+    A hot sector has the rate of one address.
+    """
     spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_atomic_sectors
     least, most = specification.gpu_atomic_least_sectors_per_cycle, specification.gpu_atomic_sectors_per_cycle
-    all_of_them = counters.global_atomic_sectors / min(most, max(least, spread))
+    all_of_them = counters.global_atomic_sectors * (1 / most + 1 / max(least, spread))
     return max(all_of_them, counters.hottest_atomic_sectors / least) / specification.cycles_per_ns
 
 

@@ -6,7 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from autograder.course.lesson07.agreement import LEFT, SIDE, TOP, JudgedAnswer, agreement
+from autograder.course.lesson07.agreement import LEFT, QUARTERS, SIDE, TOP, JudgedAnswer, agreement
+from autograder.figures.labels import Box
+from autograder.figures.svg import SMALL, text_width
 
 ANSWERS = [
     JudgedAnswer("fast", 2.0, 3.0, True),
@@ -38,6 +40,21 @@ def test_answers_stand_in_the_quarter_of_their_verdicts_and_inside_the_frame() -
         (False, False), (False, False), (False, True), (True, True),
     ]  # fmt: skip
     assert all(LEFT <= x <= LEFT + SIDE and TOP <= y <= TOP + SIDE for x, y in marks)
+
+
+def test_the_name_of_a_quarter_hides_no_answer_where_there_is_room() -> None:
+    crowded = [JudgedAnswer("", x, y, False) for x in (3, 10, 95, 100, 4e5) for y in (70, 90, 1e3)]
+    crowded += [JudgedAnswer("", x, y, False) for x in (0.02, 0.2, 0.9) for y in (0.01, 0.012)]
+    svg = ElementTree.fromstring(agreement([*ANSWERS, *crowded], title="Verdicts").svg)
+    marks = [(float(each.attrib["cx"]), float(each.attrib["cy"])) for each in svg.iter() if each.tag.endswith("circle")]
+    names = {each.text: each for each in svg.iter() if each.text in QUARTERS}
+    assert set(names) == set(QUARTERS)
+    for words, each in names.items():
+        right, bottom = float(each.attrib["x"]), float(each.attrib["y"])
+        box = Box(right - text_width(words, SMALL), bottom - SMALL, right, bottom)
+        assert not any(map(box.covers, marks)), words
+        left, top = QUARTERS[words]
+        assert left < box.left < box.right < left + SIDE / 2 and top < box.top < box.bottom < top + SIDE / 2
 
 
 @pytest.mark.parametrize("answers", [[], [JudgedAnswer("none", 0.0, 1.0, True)]])

@@ -175,12 +175,12 @@ def test_the_threshold_lies_clear_of_every_answer(source: str) -> None:
     right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
     too_slow = [ratios[name] for name in ("baseline", "wrong/every_100", "wrong/jumps_on_all_nodes") if name in ratios]
     # What is too slow is as slow with each seed; the longest sublist of a right answer may be longer than this one's.
-    assert len(right) == len(TestKnownAnswers.right) + 1 and min(right) > 1.3 * SPEC.SPEEDUP
+    assert len(right) == len(TestKnownAnswers.right) + 1 and min(right) > 1.25 * SPEC.SPEEDUP
     assert len(too_slow) >= 2 and 1.1 * max(too_slow) < SPEC.SPEEDUP
 
 
 def test_the_longest_of_the_longest_sublists_costs_a_right_answer_nothing(simulated: Worker) -> None:
-    """Of 48 seeds the one whose list has the longest sublist: `every_32` is predicted 1.17 times as fast, elsewhere 1.24."""
+    """Of 48 seeds the one whose list has the longest sublist: there `every_32` is predicted 1.20 times as fast."""
     answer = TestKnownAnswers.solutions / "right" / "every_32.py"
     result = check_submission(LAB, answer, worker=simulated, seed="s4")
     assert all(each.points == each.max_points for each in result.checks if not each.bonus), report(result)

@@ -454,7 +454,10 @@ def test_lesson_3_s_words_for_numbers_hold() -> None:
     assert BLOCKS["32 x 32"] == pytest.approx(COPY, rel=0.01), "the same kernel as in the table, measured again"
     assert LOOPS["range"] == pytest.approx(SUMS["sum_columns"], rel=0.05), "and this one"
     gpu = perfmodel.SPECIFICATIONS["H200"]
-    assert gpu.l2_load_gb_per_s / gpu.l2_store_gb_per_s == pytest.approx(2, rel=0.02), "a stored sector costs twice a loaded"
+    file = Path(perfmodel.__file__).parent / "measurements" / "microbenchmarks.json"
+    moved = json.loads(file.read_text(encoding="utf-8"))["memory"]
+    gather, scatter = (moved[f"{each} 16 MiB, G sectors/s"] for each in ("gather from", "scatter to"))
+    assert gather / scatter == pytest.approx(2, rel=0.03), "a stored sector costs twice a loaded"
     assert LOOPS["while"] == pytest.approx(4 * 2**28 / gpu.dram_achievable_gb_per_s / 1e6, rel=0.05), "DRAM alone"
 
 
@@ -470,7 +473,7 @@ def test_what_holds_up_the_two_sums_is_as_lesson_3_says() -> None:
     )
     assert (row_passes, passes) == (32, 1), "one by one, and all at once"
     assert max(row_l1, row_issue, dram_ms) == row_l1 > 0.9 * row_ms
-    assert l1 < 0.1 * ms and max(issue, dram_ms) < 0.75 * ms < ms < issue + dram_ms, "neither quite hides the other"
+    assert l1 < 0.1 * ms and max(issue, dram_ms) < 0.8 * ms < ms < issue + dram_ms, "neither quite hides the other"
     for sentence in (
         f"The passes alone take {row_l1:.2f} ms of the {row_ms:.2f}",
         f"DRAM, {dram_ms:.2f} ms, and, by the simulated GPU's estimate, {instructions:.0f} instructions for one addition, "
@@ -557,7 +560,8 @@ def test_what_holds_up_the_layouts_is_as_lesson_3b_says() -> None:
     assert table["(n, 4), mass only"]["measured"] == round(LAYOUTS["(n, 4), one field"], 2)
     assert table["packed, all fields"]["measured"] == round(LAYOUTS["record array, packed, all fields"], 2)
     one = table["(n, 4), mass only"]
-    assert one["DRAM"] == pytest.approx(one["measured"], rel=0.05) and one["L2"] > 1.2 * one["measured"], "too long"
+    assert longest(one) == "DRAM" and one["DRAM"] == pytest.approx(one["measured"], rel=0.05)
+    assert 0.9 * one["DRAM"] < one["L2"] < one["DRAM"], "nearly as long"
     assert f"even if one is wanted, {one['DRAM']} ms, and the clock says {one['measured']}" in prose(CORNER)
     alone = table["(4, n), mass only"]
     needs = [alone[each] for each in ("DRAM", "L2", "block launch")]
@@ -624,7 +628,6 @@ def test_the_transpose_is_held_up_by_l2_as_lesson_3a_says() -> None:
     assert longest(turned) == "L2" and 0.9 * turned["measured"] < turned["L2"] <= turned["measured"]
     assert copied[longest(copied)] < 0.75 * copied["measured"], "the copy has no row that explains its time"
     assert f"{turned['L2']:.2f} ms of the {turned['measured']:.2f}" in prose(COALESCING)
-    assert f"(For the copy L2's {copied['L2']:.2f} is somewhat long, 3b will show it.)" in prose(COALESCING)
     assert (
         f"had {copied['L2']:.2f} ms for L2 and {copied['issue']:.2f} for issue, and the clock says {copied['measured']:.2f}"
         in prose(CORNER)
@@ -635,9 +638,11 @@ def test_what_padding_mends_is_as_lesson_3b_says() -> None:
     table = limits(CORNER)
     one, padded = table["tile of 32 x 32, four each"], table["tile of 32 x 33, four each"]
     assert longest(one) == "shared memory" and 0.8 * one["measured"] < one["shared memory"] <= one["measured"]
-    assert longest(padded) == "L2" and padded["L2"] == pytest.approx(padded["measured"], rel=0.1)
+    three = sorted((padded["L2"], padded["DRAM"], padded["issue"]))
+    assert longest(padded) == "issue" and three[-1] < 1.2 * three[0], "none is ahead by much"
+    assert 0.8 * padded["measured"] < padded["issue"] < padded["measured"]
     loads_first = MOVES["copy, four each, loads first"]
-    assert padded["L2"] > round(loads_first, 2) >= padded["DRAM"], "the row of L2 is too long, the row of DRAM is not"
+    assert round(loads_first, 2) == padded["DRAM"] > padded["L2"], "what DRAM needs alone"
     by_columns = table["transpose_by_columns"]
     assert longest(by_columns) == "L1"
     for width in (32, 33):
@@ -647,11 +652,25 @@ def test_what_padding_mends_is_as_lesson_3b_says() -> None:
         f"held up by shared memory**: {one['shared memory']:.2f} ms of the {one['measured']:.2f}",
         f"Padding cuts that to {padded['shared memory']:.2f}",
         f"L1's passes are the longest, {by_columns['L1']:.2f} ms of {by_columns['measured']:.2f}",
-        f"(L2's {padded['L2']:.2f} is too long",
-        f"DRAM and L2, {padded['DRAM']:.2f} and {padded['L2']:.2f}, and the clock says {padded['measured']:.2f}",
-        f"with its loads first moves the same sectors in {loads_first:.2f} ms",
+        f"DRAM and L2, {padded['DRAM']:.2f} and {padded['L2']:.2f}, and the instructions that do it, {padded['issue']:.2f}; "
+        f"the clock says {padded['measured']:.2f}",
+        f"with two thirds of the instructions, takes {loads_first:.2f} ms: what DRAM needs alone",
     ):
         assert sentence in prose(CORNER)
+
+
+def test_the_copy_with_its_loads_first_has_two_thirds_of_the_padded_tile_s_instructions() -> None:
+    with simulate():
+        from autograder.course.lesson03.kernels import copy_four_loads_first, four_each
+
+        x = np.zeros((64, 64), np.float32)
+        tile, copy = (
+            profile(kernel)[(2, 2), (32, 8)](x, np.zeros_like(x)) for kernel in (four_each(33), copy_four_loads_first)
+        )
+    assert tile.counters.global_load_sectors == copy.counters.global_load_sectors
+    assert tile.counters.global_store_sectors == copy.counters.global_store_sectors
+    share = copy.compiled.issued_warp_instructions / tile.compiled.issued_warp_instructions
+    assert share == pytest.approx(2 / 3, rel=0.05)
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -164,7 +164,7 @@ def test_the_last_exercise_begins_with_the_kernel_that_its_reply_takes_for_uncha
             "5 x 1030 by 1030 x 3 product comes out wrong",
         ),
         (AS_GIVEN.replace("np.float32(0)", "np.float64(0)"), "not yet", "takes as long as before"),
-        (HOISTED, "not yet", "takes as long as before: 513 us"),
+        (HOISTED, "not yet", "takes as long as before: 535 us"),
         (HOISTED, "not yet", "executes 7.6 instructions (as given 7.6) and loads 2 numbers"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "takes as long as before"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "Loading for several rounds at once changes nothing"),
@@ -244,7 +244,7 @@ def sum_of_eight(x, y):
     ("source", "outcome", "words"),
     [
         ("\ndef sum_of_eight(x, y):\n    pass\n", "your turn", "Nothing was written to y"),
-        (TILE, "right", "today's model says 21.2 us, and 23.9 us with eight loads"),
+        (TILE, "right", "today's model says 21.9 us, and 24.8 us with eight loads"),
         (TILE, "right", "a cache serves those; issue limits yours."),
         (BY_SHUFFLES, "right", "N_memory 60)"),
         (BY_SHUFFLES, "right", "issue limits yours, so yours is slower."),
@@ -294,7 +294,7 @@ STRIDED = WALKED_ALONE.replace("    if cuda.grid(1) == 0:\n", "    if True:\n").
     [
         ("\ndef owner_and_rank(following, heads, both):\n    pass\n", "your turn", "Nothing was written to both"),
         (WALK, "right", "0.79 ms (2.0 uncoalesced accesses a round), and 1.19 ms with three"),
-        (WALK, "right", "today's model says 42.1 us, and 43.3 us with three"),
+        (WALK, "right", "today's model says 42.0 us, and 43.2 us with three"),
         (WALK.replace("index * 2**32 + prefix", "(index << 32) | prefix"), "right", "2.0 uncoalesced"),
         (WALK.replace(">= 0", "!= -1"), "right", "2.0 uncoalesced"),
         (STRIDED, "right", "2.0 uncoalesced"),
@@ -338,14 +338,14 @@ ONE_EACH = "\ndef sum_of_squares(x, sums):\n    t = cuda.grid(1)\n    if t < x.s
     ("source", "outcome", "words"),
     [
         ("\ndef sum_of_squares(x, sums):\n    pass\n", "your turn", "Nothing was written to sums"),
-        (SQUARES, "right", "is 14.0 us: the kernel takes 1.7 times that"),
+        (SQUARES, "right", "is 14.0 us: the kernel takes 1.8 times that"),
         (WITH_WHILE, "right", "DRAM and L2 limit it alike"),
         (SQUARES.replace("np.float32(0)", "0.0"), "right", "DRAM and issue limit it alike"),
         (SQUARES.replace("x[i] * x[i]", "x[i] ** 2"), "right", "DRAM and issue limit it alike"),
         (SQUARES.replace("x[i] * x[i]", "x[i] ** 2.0"), "not yet", "Issue limits it"),
         (SQUARES.replace("x[i] * x[i]", "x[i] ** 2.0"), "not yet", "computed in float64"),
-        (NEIGHBOURS, "not yet", "L2 limits it: 25.0 us"),
-        (IN_SUMS, "not yet", "L2 limits it: 41.4 us"),
+        (NEIGHBOURS, "not yet", "L2 limits it: 24.9 us"),
+        (IN_SUMS, "not yet", "L2 limits it: 31.0 us"),
         (
             IN_SUMS.replace("sums[t] += x[i] * x[i]", "cuda.atomic.add(sums, t, x[i] * x[i])"),
             "not yet",
@@ -370,7 +370,7 @@ def test_what_replies_compare_with_is_what_the_models_say() -> None:
     with simulate():
         p = profile(kernel_of(EIGHT_LOADS), sample_blocks=16)[lesson07.WINDOWS // 256, 256](x, y)
     assert from_counters(p.counters).milliseconds(hidden=True) == pytest.approx(lesson07.EIGHT_LOADS_MS, rel=0.01)
-    assert p.estimate("H200").ns / 1e3 == pytest.approx(lesson07.EIGHT_LOADS_H200_US, rel=0.03)
+    assert p.estimate("H200").ns / 1e3 == pytest.approx(lesson07.EIGHT_LOADS_H200_US, abs=0.05)
     with simulate():
         tile = profile(kernel_of(TILE), sample_blocks=16)[lesson07.WINDOWS // 256, 256](x, y)
     gained = (from_counters(p.counters), from_counters(tile.counters))
@@ -384,7 +384,7 @@ def test_what_replies_compare_with_is_what_the_models_say() -> None:
     with simulate():
         p = profile(kernel_of(shown))[-(-heads.size // 512), 512](following, heads, *arrays)
     assert from_counters(p.counters).milliseconds(hidden=True) == pytest.approx(lesson07.THREE_ACCESSES_MS, rel=0.01)
-    assert p.estimate("H200").ns / 1e3 == pytest.approx(lesson07.THREE_ACCESSES_H200_US, rel=0.03)
+    assert p.estimate("H200").ns / 1e3 == pytest.approx(lesson07.THREE_ACCESSES_H200_US, abs=0.05)
 
 
 def kernel_of(source: str) -> Any:
@@ -535,7 +535,8 @@ def test_lesson_7a_says(sentence: str) -> None:
         f"The median error is {MEDIANS[0]:.0f} % in the first half and {MEDIANS[1]:.0f} % in the second, "
         f"the 90th percentile {NINETIETHS[0]:.0f} % and {NINETIETHS[1]:.0f} %",
         f"From the first half: {sureness.known().held_by_learned} %, not nine of ten",
-        f"no part in the rules: {sureness.known().held_times[sureness.ANY]} %, and half as wide again",
+        f"no part in the rules: {sureness.known().held_times[sureness.ANY]} %, by a factor "
+        f"{FACTORS[sureness.ANY] / sureness.known().of_learned.factor:.1f} times as large",
         f"a third set of {sureness.known().times[sureness.ANY].cases} kernels",
         f"is a factor of {LATENCY_FACTOR:.2f}; of answers it was not made from, it held {LATENCY_HELD} %",
         f"tiles that load a sixteenth and gain a factor of {slower(WHILE, TILES, 1024)[2]:.1f}",
@@ -559,7 +560,6 @@ def test_lesson_7b_says(sentence: str) -> None:
             "One row is 14 % too slow, one is right, and four are too fast",
             len(LISTS_TOO_FAST) == 4 and [round(each) for each in LISTS_TOO_SLOW] == [14],
         ),
-        (B, "half as wide again", 1.4 < FACTORS[sureness.ANY] / sureness.known().of_learned.factor < 1.6),
         (B, "0.14 ms whatever the items", {round(each["privatized"], 2) for each in LARGE.values()} == {0.14}),
         (B, "(At 2²⁴ the model says that latency holds it up.)", CASES[PRIVATE, 2**24].estimate.binding == "latency"),
         (
@@ -601,18 +601,18 @@ def test_the_sum_of_squares_falls_short_of_its_floor_for_the_reasons_told() -> N
 def test_the_estimate_for_a_t4_is_what_its_explanation_says() -> None:
     """From the committed output, which may differ where NVIDIA's compiler is asked for registers."""
     shown = json.dumps(cells(B)["own-estimate"]["outputs"])
-    assert "NVIDIA T4: about 430 us" in shown and "latency limits it" in shown
-    assert "today's 430: later turns are cheaper" in prose(B)
+    assert "NVIDIA T4: about 432 us" in shown and "latency limits it" in shown
+    assert "today's 432: later turns are cheaper" in prose(B)
 
 
 def test_a_count_of_today_agrees_with_the_slide_of_2009_within_one_percent() -> None:
     assert pytest.approx(local_ranking(2**22).milliseconds(hidden=True), rel=0.01) == OLD_LIST
 
 
-def test_today_s_model_is_within_a_fifth_in_all_seven_questions() -> None:
-    for pair in QUESTIONS.values():
-        _, today, clock = slower(*pair)
-        assert today == pytest.approx(clock, rel=0.2), pair
+def test_today_s_model_is_within_a_tenth_in_six_of_the_seven_questions() -> None:
+    off = {pair: abs(today / clock - 1) for pair in QUESTIONS.values() for _, today, clock in [slower(*pair)]}
+    assert {pair for pair, each in off.items() if each > 0.1} == {(ROWS, WHILE, 1100)}
+    assert "It is within a tenth of the clock in all but rows of 1,100." in prose(B)
 
 
 def test_the_clock_follows_max_in_four_of_five_rows_and_latency_in_the_fifth() -> None:
@@ -652,7 +652,8 @@ def test_the_turns_of_blocks_foretell_six_sizes_and_miss_the_seventh_as_lesson_7
     assert cycles == pytest.approx(first, rel=0.02), "as if every turn were a first one"
     assert f"a round costs {cycles:.0f} cycles again" in prose(B)
     model = CASES[WHILE, 4096].estimate.ns / 1e3
-    words = f"{foretold / 1e3:.0f} and {model / 1e3:.0f} ms, where the clock says {clock / 1e3:.0f}"
+    assert round(foretold / 1e3) == round(model / 1e3)
+    words = f"both say {model / 1e3:.0f} ms, where the clock says {clock / 1e3:.0f}"
     assert words in prose(B) and foretold < 0.55 * clock
     assert "At 256 the launch has 64 blocks" in prose(B) and "At 512 it has 256" in prose(B)
     assert (table[256][0], table[512][0]) == (64, 256) and table[512][1] == 1 and 64 < 132 / 2

@@ -91,7 +91,6 @@ def test_lesson_1a_s_surprise_is_what_its_cells_print() -> None:
         f"{ROWS['1100']:.2f} and {ROWS['1024']:.2f}",
         f"{ROWS['1000']:.2f} / {COLUMNS['1000']:.2f} = {TIMES_AS_LONG['1000']:.1f} at 1,000 with 9 passes a round, "
         f"{ROWS['1024']:.2f} / {COLUMNS['1024']:.2f} = {TIMES_AS_LONG['1024']:.1f} at 1,024 with 33",
-        f"would say 25 ms, and the clock says {NAIVE:.0f}",
         f"{33 / 5:.1f} times as many **sectors**",
         f"2 / 8 = {2 / 8} floating-point operations per byte",
         f"150 GB/s ÷ 4 bytes = {150 / 4} billion operands a second",
@@ -141,7 +140,7 @@ def test_lesson_1b_s_estimate_at_4096_is_what_it_says() -> None:
     with simulate() as cuda:
         scope: dict[str, Any] = {"cuda": cuda, "np": np}
         exec(compile(source, "two kernels", "exec"), scope)
-        assert round(sampled(scope["x_along_columns"], 4096).estimate("H200").ns / 1e6) == 25
+        columns = sampled(scope["x_along_columns"], 4096).estimate("H200").ns / 1e6
         rows = sampled(scope["x_along_rows"], 1024).estimate("H200").ns / 1e6
         by_range = source.replace("        k = 0\n        while k < a.shape[1]:", "        for k in range(a.shape[1]):")
         by_range = by_range.replace("            k += 1\n", "")
@@ -151,6 +150,7 @@ def test_lesson_1b_s_estimate_at_4096_is_what_it_says() -> None:
     at_1100, at_1024 = ([each[name] / 1e6 for name in ("issue", "L1")] for each in needs.values())
     exercise = f"At 1,100 issue needs {at_1100[0]:.2f} ms and L1 {at_1100[1]:.2f}; at 1,024 issue {at_1024[0]:.2f} and L1 "
     assert exercise + f"{at_1024[1]:.2f}" in prose(LESSON_1B)
+    assert f"the estimate below would say {columns:.0f} ms, and the clock says {NAIVE:.0f}" in prose(LESSON_1B)
     assert abs(rows / ROWS["1024"] - 1) < 0.015, "at 1,024 it is right to a hundredth"
 
 
@@ -348,7 +348,9 @@ def test_lesson_2_s_resources_are_those_that_the_model_names() -> None:
     assert round(naive["L1"] / tiled["L1"]) == 12 and 0.7 < tiled["issue"] / naive["issue"] < 0.8, "by a quarter only"
     assert no_zeros["issue"] > 3 * sorted(no_zeros.values())[-2], "issue alone, more than three times the next"
     off = [estimated / measured - 1 for estimated, measured in zip(together, clock, strict=True)]
-    assert max(abs(each) for each in off[:3]) < 0.06 and off[4] == pytest.approx(-0.04, abs=0.005)
+    assert max(abs(each) for each in off[:3]) < 0.04 and abs(off[4]) < 0.01
+    assert "the estimates are within 4 % of the clock" in prose(LESSON_2[1])
+    assert "its estimate is within 1 % of the clock" in prose(LESSON_2[1])
     assert f"{clock[3]:.0f} ms, where the estimate says {together[3]:.0f}" in prose(LESSON_2[1])
     assert max(large.values()) < 0.6 * clock[3], "no row of this table explains it"
 
@@ -412,10 +414,10 @@ def test_lesson_2_s_estimates_of_tiles_are_as_far_off_as_it_says() -> None:
         printed_by_lesson_2b("tile-sizes"),
     )
     longest = {tile: ({first, second}, float(least) / float(most)) for tile, _, first, most, second, least, _ in rows}
-    assert longest["8"][0] == {"issue", "shared memory"} and longest["8"][1] > 0.95, "alike"
+    assert longest["8"][0] == {"issue", "shared memory"} and longest["8"][1] > 0.94, "alike"
     off = {row[0]: float(row[1]) / float(row[-1]) - 1 for row in rows}
-    assert max(abs(off["8"]), abs(off["16"])) < 0.02, "within 2 %"
-    assert off["32"] == pytest.approx(-0.2, abs=0.02), "a fifth too low"
+    assert 0.02 < max(abs(off["8"]), abs(off["16"])) < 0.03 and "16 are within 3 % of the clock" in prose(LESSON_2[1])
+    assert off["32"] == pytest.approx(-1 / 6, abs=0.02) and "That for 32 is a sixth too low" in prose(LESSON_2[1])
 
 
 START = json.loads((NOTEBOOKS / "data" / "start_h200.json").read_text(encoding="utf-8"))["milliseconds"]

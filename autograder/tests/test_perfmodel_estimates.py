@@ -12,7 +12,7 @@ import pytest
 from autograder import perfmodel
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.perfmodel.prediction import COLD_START_NS, lost_by_l2
+from autograder.perfmodel.prediction import COLD_START_NS, MERGED_STORES, lost_by_l2
 from autograder.records.counters import Counters
 
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
@@ -66,7 +66,6 @@ def test_data_sheet_peaks_come_out(name: str, tflop_per_s: float, gb_per_s: floa
         ("dram_scattered_gsectors_per_s", MEASURED["memory"]["gather from 1 GiB, G sectors/s"]),
         ("dram_scattered_store_gsectors_per_s", MEASURED["memory"]["scatter to 1 GiB, G sectors/s"]),
         ("l2_load_gb_per_s", 32 * MEASURED["memory"]["gather from 16 MiB, G sectors/s"]),
-        ("l2_store_gb_per_s", 32 * MEASURED["memory"]["scatter to 16 MiB, G sectors/s"]),
         ("l1_latency_cycles", MEASURED["latency in cycles"]["L1 load"]),
         ("l2_latency_cycles", MEASURED["latency in cycles"]["L2 load"]),
         ("dram_latency_cycles", MEASURED["latency in cycles"]["DRAM load"]),
@@ -244,7 +243,7 @@ def test_atomics_that_spread_out_go_faster_up_to_a_limit() -> None:
         ).breakdown["atomics"]
         for places in (1, 32, 512, 10**5, 10**6)
     ]
-    assert times[0] > times[1] > times[2] > times[3] == times[4]
+    assert times[0] > times[1] > times[2] > times[3] > times[4] > 0.98 * times[3]
 
 
 def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
@@ -257,7 +256,7 @@ def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
             replace(counters, global_atomic_sectors=4 * MILLION, unique_atomic_sectors=1),
         )
     )
-    assert even < skewed == pytest.approx(alone)
+    assert even < skewed == pytest.approx(alone, rel=0.02)
 
 
 def test_an_estimate_says_when_its_warps_are_not_alike() -> None:
@@ -354,7 +353,26 @@ def test_sectors_stored_to_again_at_once_are_sent_to_l2_once() -> None:
         estimate(each, H200, threads_per_block=256).breakdown["L2"]
         for each in (stores, replace(stores, global_store_sectors_again=6 * MILLION))
     )
-    assert together < 0.5 * apart
+    assert together == pytest.approx((1 - 0.75 * MERGED_STORES) * apart)
+
+
+def test_a_store_takes_l2_a_packet_for_each_sector_and_one_for_its_line() -> None:
+    """Single sectors at random places go at half the rate of loads, as measured; whole lines at four fifths."""
+    single = work(global_store_requests=MILLION, global_store_sectors=32 * MILLION, global_store_lines=32 * MILLION)
+    whole = replace(single, global_store_lines=8 * MILLION)
+    ns, ns_of_lines = (estimate(each, H200, threads_per_block=256).breakdown["L2"] for each in (single, whole))
+    assert 32 * MILLION / ns == pytest.approx(MEASURED["memory"]["scatter to 16 MiB, G sectors/s"], rel=0.02)
+    assert ns_of_lines == pytest.approx(5 / 8 * ns)
+
+
+@pytest.mark.parametrize("places", [1024, 2048, 4096, 8192, 16384, 65536, 1048576])
+def test_atomics_take_what_was_measured_of_few_places_and_of_many(places: int) -> None:
+    measured = MEASURED["atomics"][f"global, {places} places, lanes/ns"]
+    counters = work(
+        global_atomic_requests=MILLION, global_atomic_sectors=32 * MILLION, unique_atomic_sectors=places // 8
+    )
+    found = estimate(counters, H200, threads_per_block=256).breakdown["atomics"]
+    assert 32 * MILLION / found == pytest.approx(measured, rel=0.2)
 
 
 def test_atomics_beyond_l2_are_served_by_dram_one_by_one() -> None:

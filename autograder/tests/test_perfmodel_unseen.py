@@ -46,9 +46,9 @@ def test_a_time_four_times_too_short_is_as_far_off_as_one_four_times_too_long() 
 
 
 def test_the_fitted_numbers_are_where_they_fit_best() -> None:
-    """None of them fits the learned half and the cases of development better by a hundredth where it is a fifth away."""
+    """None of them fits the cases that were learned from better by a hundredth where it is a fifth away."""
     learned, development = fitting.cases()
-    assert len(learned) == sum(each.half == "learned" for each in FOUND)
+    assert len(learned) == sum(each.half == "learned" for each in FOUND) + len(FOURTH)
 
     def loss() -> float:
         return fitting.loss(learned) + fitting.OF_DEVELOPMENT * fitting.loss(development)
@@ -65,4 +65,4 @@ def test_the_fit_finds_a_number_that_was_moved() -> None:
     learned, _ = fitting.cases()
     with fitting.set_to({"ISSUE_SHARE": 0.5}):
         found = fitting.fitted(lambda: fitting.loss(learned[:40]))
-    assert found["ISSUE_SHARE"] > 0.65 and prediction.ISSUE_SHARE > 0.8
+    assert found["ISSUE_SHARE"] > 0.65 and prediction.ISSUE_SHARE >= 0.8

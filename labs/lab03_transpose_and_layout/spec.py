@@ -57,8 +57,8 @@ LAYOUT_MOVED_OVER_NEEDED = 1.25
 LEAST_LAYOUT_BYTES = 64  # each point's sector has to be read once and written once, by whatever kernel
 
 # What is gained in each step has to pay for two changes of layout. On that H200, where the points stay in L2, 100 steps
-# with right answers were 1.5 to 2.3 times as fast as on structures (predicted: 2.1 to 2.9, since the model takes the
-# baseline to be 1.6 times as slow as it is). Tiles of 64 change the layout slowest: along rows of 8, 56 of 64 threads idle.
+# with right answers were 1.5 to 2.3 times as fast as on structures (predicted: 2.0 to 2.9, since the model takes the
+# baseline to be 1.5 times as slow as it is). Tiles of 64 change the layout slowest: along rows of 8, 56 of 64 threads idle.
 FALL_SPEEDUP = 1.3
 FALL_NO_POINTS_AT = 1.0
 LEAST_DONE = 0.9  # of the steps, judged by what sampled blocks load and store

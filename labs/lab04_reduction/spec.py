@@ -60,8 +60,8 @@ STRAYS = (500, 2000)  # among so many of them one is 1
 SMALL_DRAWS = 5  # a sum of thousands of sums, one after the other, is off by 2 to 233 roundings: one draw in six spares it
 
 # The baseline is the first idea: neighbours first, one element a thread. On one H200 a grid that fills the GPU once was 4.4
-# to 5.4 times as fast (predicted: 5.2 to 6.1), whatever its tree; eight elements a thread 3.0 times (3.2); a better tree
-# with four elements a thread 2.0 times (2.2), with one element it was slower. So the ramp begins where trees end, and
+# to 5.4 times as fast (predicted: 5.1 to 6.1), whatever its tree; eight elements a thread 3.0 times (3.1); a better tree
+# with four elements a thread 2.0 times (2.1), with one element it was slower. So the ramp begins where trees end, and
 # the whole of it asks for more elements a thread. All ratios: solutions/lab04_reduction/calibration/verdicts.md.
 SPEEDUP = 2.6
 NO_POINTS_AT = 2.0

@@ -6,11 +6,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autograder.figures.labels import Box, Labels
+from autograder.figures.labels import Box, Labels, Point
 from autograder.figures.palette import BLUE, INK, LINE, PALER_BLUE, QUIET, VERMILLION
-from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure
+from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, text_width
 
 LEFT, TOP, SIDE = 84, 84, 600  # the square frame, in pixels
+HALF = SIDE // 2
+QUARTERS = {  # what an answer's place says of it, by the left and top edge of the quarter
+    "predicted to pass, and fails": (LEFT, TOP),
+    "both pass": (LEFT + HALF, TOP),
+    "both fail": (LEFT, TOP + HALF),
+    "predicted to fail, and passes": (LEFT + HALF, TOP + HALF),
+}
+APART, STEP = 10, 5  # pixels from a quarter's edges to its name, and between the places that are tried for it
 POWERS = (-2, 2)  # of ten, on both axes; what lies beyond stands at the edge
 
 
@@ -45,7 +53,7 @@ def agreement(answers: Sequence[JudgedAnswer], *, title: str) -> Figure:
             canvas.circle(*where, *((4.5, BLUE, INK) if each.decides else (3, "none", QUIET)))
     differing = [each for each in answers if not each.agrees]
     places = [(_x(each.measured), _y(each.predicted)) for each in answers]
-    labels = Labels(places, Box(LEFT, TOP, LEFT + SIDE, TOP + SIDE))
+    labels = Labels(places, Box(LEFT, TOP, LEFT + SIDE, TOP + SIDE), taken=_name_quarters(canvas, places))
     for at, each in enumerate(differing):
         x, y = _x(each.measured), _y(each.predicted)
         canvas.polygon([(x, y - 7), (x + 6.5, y + 5), (x - 6.5, y + 5)], VERMILLION, INK)
@@ -73,28 +81,42 @@ def _y(ratio: float) -> float:
 
 
 def _draw_frame(canvas: Canvas) -> None:
-    half = SIDE / 2
-    canvas.rectangle(LEFT, TOP + half, half, half, PALER_BLUE, "none", 0)
-    canvas.rectangle(LEFT + half, TOP, half, half, PALER_BLUE, "none", 0)
+    for words in ("both pass", "both fail"):
+        canvas.rectangle(*QUARTERS[words], HALF, HALF, PALER_BLUE, "none", 0)
     for power in range(POWERS[0], POWERS[1] + 1):
         x, y, words = _x(10.0**power), _y(10.0**power), f"{10.0**power:g}"
         canvas.line(x, TOP, x, TOP + SIDE, LINE, 0.6)
         canvas.line(LEFT, y, LEFT + SIDE, y, LINE, 0.6)
         canvas.text(x, TOP + SIDE + 18, words, size=SMALL, anchor="middle")
         canvas.text(LEFT - 8, y + 4, words, size=SMALL, anchor="end")
-    canvas.line(LEFT + half, TOP, LEFT + half, TOP + SIDE, INK, 1.5)
-    canvas.line(LEFT, TOP + half, LEFT + SIDE, TOP + half, INK, 1.5)
+    canvas.line(LEFT + HALF, TOP, LEFT + HALF, TOP + SIDE, INK, 1.5)
+    canvas.line(LEFT, TOP + HALF, LEFT + SIDE, TOP + HALF, INK, 1.5)
     canvas.rectangle(LEFT, TOP, SIDE, SIDE, "none", INK, 1)
-    for words, x, y in (
-        ("predicted to pass, and fails", LEFT + half - 10, TOP + 20),
-        ("both pass", LEFT + half + 74, TOP + 20),
-        ("both fail", LEFT + half - 10, TOP + SIDE - 10),
-        ("predicted to fail, and passes", LEFT + SIDE - 10, TOP + SIDE - 10),
-    ):
-        canvas.text(x, y, words, size=SMALL, anchor="end", bold=True)
     words = "speed over what is asked for (logarithmic)"
     canvas.text(LEFT + SIDE / 2, TOP + SIDE + 40, f"measured {words}", size=SMALL + 1, anchor="middle")
     canvas.text(MARGIN + 8, TOP + SIDE / 2, f"predicted {words}", size=SMALL + 1, anchor="middle", turn=-90)
+
+
+def _name_quarters(canvas: Canvas, marks: Sequence[Point]) -> list[Box]:
+    """Writes into each quarter what an answer's place there says of it, and returns where."""
+    places = {words: _place(words, quarter, marks) for words, quarter in QUARTERS.items()}
+    for words, box in places.items():
+        canvas.text(box.right, box.bottom - 0.2 * SMALL, words, size=SMALL, anchor="end", bold=True)
+    return list(places.values())
+
+
+def _place(words: str, quarter: tuple[int, int], marks: Sequence[Point]) -> Box:
+    """The place in the quarter that covers fewest marks; of equal ones the nearest to the frame's upper or lower edge."""
+    left, top = quarter
+    width = text_width(words, SMALL)
+    tried = [
+        Box(right - width, bottom - SMALL, right, bottom)
+        for bottom in range(top + APART + SMALL, top + HALF - APART + 1, STEP)
+        for right in range(left + HALF - APART, left + APART + math.ceil(width), -STEP)
+    ]
+    if top > TOP:  # the lower quarters are named at their lower edge
+        tried.sort(key=lambda box: -box.bottom)
+    return min(tried, key=lambda box: sum(map(box.covers, marks)))
 
 
 def _draw_key(canvas: Canvas, answers: Sequence[JudgedAnswer], differing: Sequence[JudgedAnswer]) -> None:
