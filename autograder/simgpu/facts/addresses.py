@@ -14,12 +14,14 @@ from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.placing import Placing
+from autograder.simgpu.operations.loops import For
 from autograder.simgpu.operations.operation import Operation
 
 WIDE = 2  # a 64-bit sum
 WRAP = 4  # an index that may be negative: the length, or 0, is added
 SIGN = 2  # its sign, once for all arrays that it indexes
 ADDRESS = 4  # an element of global memory: the array's address, and a sum in two halves
+ARRAY = 2  # of these the array's own address, once for all of its elements
 BYTE_ADDRESS = 2  # of elements of one byte: nothing has to be shifted
 FIXED_ADDRESS = 1  # of an element by constants alone: the array's address is a parameter, and the rest an offset
 UNSIGNED_ADDRESS, UNSIGNED_ROW = 2, 4  # by indices of unsigned types; in shared memory their rows cost nothing
@@ -104,12 +106,21 @@ class Addresses:
         known = ("address", reached.array.identity, reached.array.part, tuple(kept))
         if all(each is not None and not self.integers.without_counters(each)[1] for each in kept):
             own = 0 if is_small else own
+        if not is_small and own > ARRAY and self._is_walked(reached):
+            own -= ARRAY
+            self.placing.needed(at, ARRAY, ("array", reached.array.identity, reached.array.part), [], way)
         whole = own + row * (len(kept) - 1)
         if self._goes_along_a_row(kept):  # the beginning of the row is computed before the loop
             rows = ("rows", reached.array.identity, reached.array.part, tuple(kept[:-1]))
             self.placing.needed(at, whole - own, rows, kept[:-1], way)
             whole = own
         self.placing.needed(at, whole, known, kept, way)
+
+    def _is_walked(self, reached: Reached) -> bool:
+        loop = self.placing.loops[-1] if self.placing.loops else None
+        if not isinstance(loop, For) or len(reached.indices) > 1:
+            return False
+        return not self.integers.is_written_out(loop) and self.placing.is_counted_on(reached)
 
     def _is_wrapped_anew(self, reached: Reached) -> bool:
         """Whether a column of a shared array is wrapped in each round of a loop that changes only its row.

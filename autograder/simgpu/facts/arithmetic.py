@@ -15,11 +15,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograder.simgpu.facts.found import Found
+from autograder.simgpu.facts.halves import Halves
 from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import Known, KnownNumber
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import Compare
+from autograder.simgpu.operations.operators import Binary, Compare
 
 SHIFT = 2  # of 64 bits
 NAMES: dict[type[ast.operator], str] = {  # as instruction_costs.json has them
@@ -35,6 +36,7 @@ class Arithmetic:
         self.found = found
         self.integers = integers
         self.narrow = _narrow(found)
+        self.halves: Halves  # of the kernel that is gone through
 
     def of(
         self, op: Operation, kind: type[ast.operator], left: Operation, right: Operation, way: Way
@@ -61,8 +63,34 @@ class Arithmetic:
         if kind in (ast.FloorDiv, ast.Mod):
             return self._of_division(op, kind, sides, way)
         if kind is ast.Mult:
-            return self._of_product(sides)
-        return of_integers(NAMES.get(kind, "sum"))
+            return self._of_product(op, left, right, sides)
+        if kind in (ast.Add, ast.Sub) and (added := self._added_to_a_product(op, left, right)) is not None:
+            return added
+        if kind in (ast.LShift, ast.RShift) and self.halves.fits(left) and self.integers.constant(sides[1]) is not None:
+            return 1
+        return 1 if self.halves.is_low(op) else of_integers(NAMES.get(kind, "sum"))
+
+    def _added_to_a_product(self, op: Operation, left: Operation, right: Operation) -> int | None:
+        """The instructions of a sum that a product's instruction does as well: of a 64-bit one, those of the other side's
+        sign. None where neither side is such a product."""
+        for product, other in ((right, left), (left, right)):
+            if self._is_one_product(product):
+                is_extended = not self.halves.is_low(op) and self.halves.fits(other) and not self._is_constant(other)
+                return int(is_extended)
+        return None
+
+    def _is_constant(self, op: Operation) -> bool:
+        known = self.found.values.get(op)
+        return isinstance(known, KnownNumber) and known.constant is not None
+
+    def _is_one_product(self, op: Operation) -> bool:
+        """Whether a value is a product of integers of 32 bits, or its low half alone: one instruction."""
+        if not isinstance(op, Binary) or op.kind is not ast.Mult:
+            return False
+        known = self.found.values.get(op)
+        if not isinstance(known, KnownNumber) or known.dtype is None or known.dtype.kind not in "iu":
+            return False
+        return self.halves.is_low(op) or self.halves.fits(op.left, op.right)
 
     def _of_unsigned(
         self, op: Operation, kind: type[ast.operator], sides: Sequence[Known | None], dtypes: Sequence[np.dtype]
@@ -86,7 +114,9 @@ class Arithmetic:
             return products * of_integers("product")
         return products * of_floats("product", dtype) + (of_floats("quotient", dtype) if exponent < 0 else 0)
 
-    def _of_product(self, sides: Sequence[Known | None]) -> int:
+    def _of_product(self, op: Operation, left: Operation, right: Operation, sides: Sequence[Known | None]) -> int:
+        if self.halves.is_low(op) or self.halves.fits(left, right):
+            return 1
         constants = [each for each in map(self.integers.constant, sides) if each is not None]
         if not constants:
             return of_integers("product")
@@ -132,8 +162,19 @@ class Arithmetic:
         by = " by a power of two" if is_power else "" if divisor is None or divisor <= 0 else " by a constant"
         return of_integers(NAMES[kind] + by)
 
-    def width(self, known: object) -> int:
+    def width(self, op: Operation) -> int:
         """The instructions that a value of its type takes: two for an integer of 64 bits."""
+        known = self.found.values.get(op)
+        if isinstance(known, KnownNumber) and known.dtype is not None and known.constant is None:
+            return 2 if known.dtype.itemsize == 8 and known.dtype.kind in "iu" and not self.halves.is_low(op) else 1
+        return 1
+
+    def width_compared(self, *sides: Operation) -> int:
+        """The instructions of a comparison: it looks at high halves unless all sides fit into low ones."""
+        return 1 if self.halves.fits(*sides) else max(map(self._of_type, sides))
+
+    def _of_type(self, op: Operation) -> int:
+        known = self.found.values.get(op)
         if isinstance(known, KnownNumber) and known.dtype is not None and known.constant is None:
             return 2 if known.dtype.itemsize == 8 and known.dtype.kind in "iu" else 1
         return 1

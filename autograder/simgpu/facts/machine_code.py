@@ -23,6 +23,7 @@ from autograder.simgpu.facts.addresses import Addresses
 from autograder.simgpu.facts.arithmetic import Arithmetic
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
+from autograder.simgpu.facts.halves import Halves
 from autograder.simgpu.facts.instruction_costs import constants_of_function, of_function, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownName, KnownNumber, Unknown
@@ -57,6 +58,7 @@ MEETING = 1  # before a branch after which lanes meet again; each side waits the
 COUNTED, DIVIDED = 26, 53  # before a `while` loop, to compute its rounds: its step is a constant, or not
 FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and the addresses
 GRID = 5  # by dimension
+READ = 1  # of a register that holds a thread's place, such as `cuda.threadIdx.x`
 SHORT_CONDITION = 8  # instructions, at the most, of an operand of `and` that all lanes compute
 COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
 ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that one lane carries out for its warp: which lane, for how many lanes
@@ -85,6 +87,7 @@ class MachineCode:
 
     def of_kernel(self, body: Block) -> None:
         self.kernel = body.function
+        self.arithmetic.halves = Halves(self.found, self.forms, body)
         self.block(body, Way())
         ends = body.statements[-1] if body.statements else None
         body.slots = START
@@ -198,8 +201,7 @@ class MachineCode:
 
     def _selection(self, op: Selection, way: Way) -> None:
         self.go_through(op.condition, way)
-        known = self.found.values.get(op)
-        op.slots = 0 if self.integers.is_settled(op.condition) else self.arithmetic.width(known)
+        op.slots = 0 if self.integers.is_settled(op.condition) else self.arithmetic.width(op)
         self.go_through(op.yes, way.copy())
         self.go_through(op.no, way.copy())
         op.short_arms = 0
@@ -306,17 +308,17 @@ class MachineCode:
         elif isinstance(op, UpdateElement):  # beside its address
             op.slots += self.arithmetic.of(op, op.kind, op.reached, op.operand, way)
         elif isinstance(op, Unary):
-            width = self.arithmetic.width(self.found.values.get(op.operand))
-            self.placing.worth(op, 0 if op.kind is ast.Not else width, way)
+            self.placing.worth(op, 0 if op.kind is ast.Not else self.arithmetic.width(op), way)
         elif isinstance(op, Compare):
-            sides = [self.found.values.get(each) for each in (op.left, *op.others)]
-            self.placing.worth(op, max(map(self.arithmetic.width, sides)), way)
+            self.placing.worth(op, self.arithmetic.width_compared(op.left, *op.others), way)
         elif isinstance(op, FunctionCall):
             self._call(op, way)
         elif isinstance(op, Break):
             op.slots = int(bool(self.placing.loops) and self.placing.loops[-1].is_met_behind)
         elif isinstance(op, Return):
             op.slots = EXIT if op.function is self.kernel and op not in self.alone else 0
+        elif (place := self.arithmetic.halves.place_of_thread(self.found.values.get(op))) and isinstance(op, Attribute):
+            self.placing.worth_once(op, READ, place, way)
         elif not isinstance(op, (Subscript, Attribute)) or not isinstance(self.found.values.get(op.owner), Unknown):
             op.slots = 0  # a name, a constant, an assignment
 
@@ -357,6 +359,7 @@ class MachineCode:
                 self.placing.place(op, constants, [])
         elif path in ("builtins.min", "builtins.max"):
             is_small = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.itemsize <= 4
+            is_small |= self.arithmetic.halves.fits(*op.arguments)
             each = 1 if is_small else of_integers("minimum")
             self.placing.worth(op, each * max(1, len(op.arguments) - 1), way)
         elif self._keeps_the_bits(op):

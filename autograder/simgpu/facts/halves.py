@@ -1,0 +1,362 @@
+"""Which halves of integers machine code computes. Numba's integers have 64 bits, and a register has 32.
+
+A low half follows from the low halves of the operands in sums, products, `&`, `|`, `^` and `<<`. So the high half is not
+computed where nobody asks for it: of what is stored in 32 bits or masked, and of all that it is made of, round a loop as
+well. Nor is it where it is known: a value that fits into 32 bits, as what is loaded from an int32 array does, is its low
+half and a sign. A product of two such values is one instruction, the sum of a product and something likewise.
+
+Seen in machine code (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0); tests/test_simgpu_halves.py holds
+these rules to it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterator
+
+from autograder.language.numeric_types import TypeReference
+from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.facts.found import Found
+from autograder.simgpu.facts.known import Known, KnownName, KnownNumber
+from autograder.simgpu.operations.expressions import Local, NamedExpression, TupleOf
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.loops import For
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operators import Binary, Selection, Unary
+from autograder.simgpu.operations.statements import (
+    Assign,
+    Element,
+    Name,
+    Return,
+    Target,
+    TupleTarget,
+    UpdateElement,
+    UpdateName,
+)
+from autograder.simgpu.operations.steps import Block
+
+REGISTER, WHOLE = 32, 64  # bits
+RETURNED = "returned"  # what a function gives, among its variables; of a tuple, each part with its place
+FROM_LOW_HALVES = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift)
+# Of what the hardware says of a thread's place, with the sign; blocks may be as many as 31 bits say.
+OF_THREADS = {
+    "numba.cuda.threadIdx.": 11, "numba.cuda.blockDim.": 12, "numba.cuda.laneid": 6, "numba.cuda.warpsize": 7,
+}  # fmt: skip
+MOST_ROUNDS = 4  # of names for names: what a variable is made of is looked up so often
+
+
+class Halves:
+    """The integers of one kernel and of the device functions that it calls."""
+
+    def __init__(self, found: Found, forms: Forms, body: Block) -> None:
+        self.found = found
+        self.forms = forms
+        everything = list(_everything(body, set()))
+        self._statements = [op for op in everything if not isinstance(op, (FunctionCall, NamedExpression))]
+        self._assigning = everything
+        self._bits_of_variables = self._variables()
+        self._bits: dict[Operation, int] = {}
+        self._asked: set[Hashable] = set()  # variables whose high half somebody uses
+        self._wide: set[Operation] = set()  # operations whose high half somebody uses
+        known = -1
+        while len(self._asked) != known:
+            known = len(self._asked)
+            for op in self._statements:
+                self._ask_of_statement(op)
+
+    def bits(self, op: Operation) -> int:
+        """How many bits hold an integer and its sign, as far as is known: 64 of all others."""
+        if op not in self._bits:
+            self._bits[op] = self._bits_of(op)
+        return self._bits[op]
+
+    def fits(self, *ops: Operation) -> bool:
+        """Whether each of these is its low half and a sign."""
+        return all(self.bits(each) <= REGISTER for each in ops)
+
+    def is_low(self, op: Operation) -> bool:
+        """Whether machine code computes the low half of a value alone: nobody asks for the other, or it is known."""
+        return op not in self._wide or self.fits(op) or self._is_masked(op)
+
+    def _is_masked(self, op: Operation) -> bool:
+        """Whether a value's high half is zero: it was masked."""
+        if not isinstance(op, Binary) or op.kind is not ast.BitAnd:
+            return False
+        masks = [self._constant(each) for each in (op.left, op.right)]
+        return any(each is not None and 0 <= each < 1 << REGISTER for each in masks)
+
+    # ---- how many bits there are ----------------------------------------------------------------
+
+    def _variables(self) -> dict[Hashable, int]:
+        """The bits of each variable that is assigned nothing but integers of known size, by what all assignments give."""
+        given: dict[Hashable, list[Operation | Hashable]] = {}
+        unknown: set[Hashable] = set()
+        for op in self._assigning:
+            for key, value in _assigned(op):
+                if value is None:
+                    unknown.add(key)
+                else:
+                    given.setdefault(key, []).append(value)
+        self._bits_of_variables = {}  # first of no variable: one that a loop makes of itself then has all bits
+        for _ in range(MOST_ROUNDS):
+            self._bits = {}
+            known = {key: max(map(self._bits_given, values)) for key, values in given.items() if key not in unknown}
+            if known == self._bits_of_variables:
+                break
+            self._bits_of_variables = known
+        return self._bits_of_variables
+
+    def _bits_given(self, value: Operation | Hashable) -> int:
+        return self.bits(value) if isinstance(value, Operation) else self._bits_of_variables.get(value, WHOLE)
+
+    def _bits_of(self, op: Operation) -> int:
+        known = self.found.values.get(op)
+        if isinstance(known, KnownNumber) and known.constant is not None:
+            return known.constant.bit_length() + 1
+        if isinstance(op, Local):
+            return self._bits_of_variables.get(_key(op), self._by_type(op))
+        if isinstance(op, (Binary, UpdateName)):
+            left = op.left if isinstance(op, Binary) else op.read
+            return min(WHOLE, self._bits_of_result(op.kind, left, op.right if isinstance(op, Binary) else op.operand))
+        if isinstance(op, Unary):
+            return 2 if op.kind is ast.Not else min(WHOLE, self.bits(op.operand) + (op.kind is ast.USub))
+        if isinstance(op, Selection):
+            return max(self.bits(op.yes), self.bits(op.no))
+        if isinstance(op, NamedExpression):
+            return self.bits(op.operand)
+        if isinstance(op, FunctionCall) and op.bodies:
+            given = [self._bits_of_variables.get((RETURNED, each), WHOLE) for each in op.bodies]
+            return min(self._by_type(op), max(given))
+        if isinstance(op, FunctionCall) and self._path(op) in ("builtins.min", "builtins.max") and op.arguments:
+            return max(map(self.bits, op.arguments))
+        return self._of_thread(known) or self._by_type(op)
+
+    def _of_thread(self, known: Known | None) -> int:
+        """The bits of `cuda.threadIdx.x` and its like; 0 of others."""
+        path = self.place_of_thread(known)
+        return next((bits for name, bits in OF_THREADS.items() if path.startswith(name)), 0)
+
+    def place_of_thread(self, known: Known | None) -> str:
+        """The path of the library's name of a thread's place that a value is, such as `numba.cuda.threadIdx.x`; else ""."""
+        if not isinstance(known, KnownNumber) or known.form[0] or len(known.form[1]) != 1:
+            return ""
+        ((number, factor),) = known.form[1]
+        key = self.forms.key_of(number)
+        if factor != 1 or not isinstance(key, tuple) or key[0] != "name":
+            return ""
+        return str(key[1])
+
+    def _bits_of_result(self, kind: type[ast.operator], left: Operation, right: Operation) -> int:
+        one, other = self.bits(left), self.bits(right)
+        constant = self._constant(right)
+        if kind in (ast.Add, ast.Sub):
+            return max(one, other) + 1
+        if kind is ast.Mult:
+            return one + other
+        if kind is ast.BitAnd:
+            masks = [each for each in (constant, self._constant(left)) if each is not None and each >= 0]
+            return min((each.bit_length() + 1 for each in masks), default=max(one, other))
+        if kind in (ast.BitOr, ast.BitXor):
+            return max(one, other)
+        if kind is ast.LShift:
+            return WHOLE if constant is None else one + max(constant, 0)
+        if kind in (ast.RShift, ast.FloorDiv):
+            return one
+        if kind is ast.Mod:
+            return other if one > 1 else 1
+        return WHOLE
+
+    def _constant(self, op: Operation) -> int | None:
+        known = self.found.values.get(op)
+        return known.constant if isinstance(known, KnownNumber) else None
+
+    def _by_type(self, op: Operation) -> int:
+        known = self.found.values.get(op)
+        if not isinstance(known, KnownNumber) or known.dtype is None or known.dtype.kind not in "iub":
+            return WHOLE
+        return min(WHOLE, 8 * known.dtype.itemsize + (known.dtype.kind == "u"))
+
+    # ---- for how many somebody asks -------------------------------------------------------------
+
+    def _ask_of_statement(self, op: Operation) -> None:
+        if isinstance(op, Assign):
+            for target in op.targets:
+                self._ask_of_target(target, op.operand)
+        elif isinstance(op, UpdateName):
+            self._ask_of_operator(op, op.kind, op.read, op.operand, (op.function, op.name) in self._asked)
+        elif isinstance(op, Return):
+            is_whole = (RETURNED, op.function) in self._asked
+            for place, item in enumerate(op.result.items if isinstance(op.result, TupleOf) else ()):
+                self._ask(item, is_whole or (RETURNED, op.function, place) in self._asked)
+            if op.result is not None and not isinstance(op.result, TupleOf):
+                self._ask(op.result, is_whole)
+        elif isinstance(op, UpdateElement):
+            self._ask_of_operator(op, op.kind, op.reached, op.operand, not self._is_stored_low(op.reached))
+        else:
+            for each in op.parts():
+                if not isinstance(each, Block):
+                    self._ask(each, True)
+
+    def _ask_of_target(self, target: Operation, operand: Operation) -> None:
+        if isinstance(target, Name):
+            self._ask(operand, (target.function, target.name) in self._asked)
+        elif isinstance(target, TupleTarget) and isinstance(operand, TupleOf):
+            if len(target.targets) == len(operand.items) and not any(each.is_unpacked for each in operand.items):
+                for one, its_value in zip(target.targets, operand.items, strict=True):
+                    self._ask_of_target(one, its_value)
+                return
+            self._ask(operand, True)
+        elif isinstance(target, TupleTarget) and isinstance(operand, FunctionCall) and operand.bodies:
+            self._ask(operand, False)
+            for place, part in enumerate(target.targets):
+                if not isinstance(part, Name) or (part.function, part.name) in self._asked:
+                    self._asked.update((RETURNED, function, place) for function in operand.bodies)
+                if isinstance(part, Element):
+                    self._ask_of_parts(part.reached)
+        else:
+            self._ask(operand, not (isinstance(target, Element) and self._is_stored_low(target.reached)))
+            if isinstance(target, Element):
+                self._ask_of_parts(target.reached)
+
+    def _is_stored_low(self, element: Operation) -> bool:
+        """Whether an element is an integer of at most 32 bits."""
+        known = self.found.values.get(element)
+        if isinstance(known, KnownNumber) and known.dtype is not None:
+            return known.dtype.kind in "iub" and known.dtype.itemsize * 8 <= REGISTER
+        reached = self.found.reached.get(element) or self.found.stores.get(element)
+        dtype = None if reached is None else reached.array.dtype
+        return dtype is not None and dtype.kind in "iub" and dtype.itemsize * 8 <= REGISTER
+
+    def _ask(self, op: Operation, is_whole: bool) -> None:
+        """Notes for which half of a value somebody asks, and what follows for what it is made of."""
+        is_whole = is_whole and self.bits(op) > REGISTER
+        if isinstance(op, Local):
+            if is_whole:
+                self._asked.add(_key(op))
+        elif isinstance(op, Binary):
+            self._ask_of_operator(op, op.kind, op.left, op.right, is_whole)
+        elif isinstance(op, Unary) and op.kind is not ast.Not:
+            self._note(op, is_whole)
+            self._ask(op.operand, is_whole)
+        elif isinstance(op, Selection):
+            self._note(op, is_whole)
+            self._ask(op.condition, True)
+            self._ask(op.yes, is_whole)
+            self._ask(op.no, is_whole)
+        elif isinstance(op, NamedExpression):
+            self._ask(op.operand, is_whole or (op.function, op.name) in self._asked)
+        elif isinstance(op, FunctionCall):
+            self._ask_of_call(op, is_whole)
+        else:
+            self._ask_of_parts(op)
+
+    def _ask_of_call(self, op: FunctionCall, is_whole: bool) -> None:
+        self._ask(op.callee, True)
+        if is_whole:
+            self._asked.update((RETURNED, each) for each in op.bodies)
+        asked = {value: key in self._asked for key, value in _given_to_functions(op) if value is not None}
+        is_low = self._converts_to_few(op)
+        for each in (*op.arguments, *op.keywords.values()):
+            self._ask(each, asked.get(each, not is_low))
+
+    def _ask_of_parts(self, op: Operation) -> None:
+        for each in op.parts():
+            if not isinstance(each, Block):
+                self._ask(each, True)
+
+    def _ask_of_operator(
+        self, op: Operation, kind: type[ast.operator], left: Operation, right: Operation, is_whole: bool
+    ) -> None:
+        self._note(op, is_whole)
+        if kind not in FROM_LOW_HALVES:
+            self._ask(left, True)
+            self._ask(right, kind is not ast.RShift)
+            return
+        if self._is_masked(op):
+            is_whole = False
+        self._ask(left, is_whole)
+        self._ask(right, is_whole and kind is not ast.LShift)
+
+    def _note(self, op: Operation, is_whole: bool) -> None:
+        if is_whole:
+            self._wide.add(op)
+
+    def _converts_to_few(self, op: FunctionCall) -> bool:
+        """Whether a call makes an integer of at most 32 bits of its argument."""
+        callee = self.found.values.get(op.callee)
+        value = callee.value if isinstance(callee, KnownName) else None
+        return isinstance(value, TypeReference) and value.dtype.kind in "iu" and value.dtype.itemsize * 8 <= REGISTER
+
+    def _path(self, op: FunctionCall) -> str:
+        return self.found.callees.get(op, "")
+
+
+def _key(op: Local) -> Hashable:
+    return op.function, op.name
+
+
+def _assigned(op: Operation) -> Iterator[tuple[Hashable, Operation | Hashable | None]]:
+    """The variables that an operation assigns, each with its value, or another variable that has it, or None where that is
+    not known."""
+    if isinstance(op, UpdateName):
+        yield (op.function, op.name), op
+    elif isinstance(op, NamedExpression):
+        yield (op.function, op.name), op.operand
+    elif isinstance(op, FunctionCall):
+        yield from _given_to_functions(op)
+    elif isinstance(op, Return) and isinstance(op.result, TupleOf):
+        for place, each in enumerate(op.result.items):
+            yield (RETURNED, op.function, place), each
+    elif isinstance(op, Return) and op.result is not None:
+        yield (RETURNED, op.function), op.result
+    elif isinstance(op, For):
+        yield from _of_target(op.target, None)
+    elif isinstance(op, Assign):
+        for target in op.targets:
+            yield from _of_target(target, op.operand)
+
+
+def _given_to_functions(op: FunctionCall) -> Iterator[tuple[Hashable, Operation | None]]:
+    """The parameters of the device functions that are called, each with its argument, or None where that is not known."""
+    for function in op.bodies:
+        names = function.parameters
+        is_known = not any(each.is_unpacked for each in op.arguments) and len(op.arguments) + len(op.keywords) == len(names)
+        given = dict(zip(names, op.arguments, strict=False)) | op.keywords if is_known else {}
+        for name in names:
+            yield (function, name), given.get(name)
+
+
+def _of_target(
+    target: Target, value: Operation | Hashable | None
+) -> Iterator[tuple[Hashable, Operation | Hashable | None]]:
+    if isinstance(target, Name):
+        yield (target.function, target.name), value
+    elif isinstance(target, TupleTarget) and isinstance(value, FunctionCall) and value.bodies:
+        for place, each in enumerate(target.targets):
+            for function in value.bodies:
+                yield from _of_target(each, (RETURNED, function, place))
+    elif isinstance(target, TupleTarget):
+        items = value.items if isinstance(value, TupleOf) else ()
+        is_known = len(items) == len(target.targets) and not any(each.is_unpacked for each in items)
+        for place, each in enumerate(target.targets):
+            yield from _of_target(each, items[place] if is_known else None)
+
+
+def _everything(block: Block, seen: set[Block]) -> Iterator[Operation]:
+    """The statements of a block and of those within, and of the device functions that are called there, and assignments
+    within expressions."""
+    if block in seen:
+        return
+    seen.add(block)
+    waiting: list[Operation] = list(block.statements)
+    while waiting:
+        op = waiting.pop()
+        if isinstance(op, Block):
+            yield from _everything(op, seen)
+            continue
+        if isinstance(op, FunctionCall):
+            for each in op.bodies.values():
+                yield from _everything(each.body, seen)
+        if op in block.statements or isinstance(op, (NamedExpression, FunctionCall)):
+            yield op
+        waiting.extend(op.parts())
