@@ -145,6 +145,30 @@ def split(
     return lanes_taken, warps_taken, lanes_other, warps_other, divergent
 
 
+def _long_quotients(
+    lanes: np.ndarray, left: np.ndarray, right: np.ndarray, quotient: np.ndarray, above: float, low: float, high: float,
+    apart: np.ndarray,
+) -> tuple[int, int]:  # fmt: skip
+    """Marks in `apart` the active lanes whose division is out of the ordinary; how many they are, and in how many warps."""
+    active = warps = 0
+    for warp in range(lanes.shape[0] // WARP):
+        here = 0
+        for lane in range(warp * WARP, warp * WARP + WARP):
+            divisor, size = abs(right[lane]), abs(quotient[lane])
+            is_usual = low <= divisor < high and low < size < high and abs(left[lane]) >= above
+            apart[lane] = lanes[lane] and not is_usual
+            here += apart[lane]
+        active += here
+        warps += here > 0
+    return active, warps
+
+
+_OF_QUOTIENTS = "UniTuple(int64, 2)(boolean[::1], float{0}[::1], float{0}[::1], float{0}[::1], {1}, boolean[::1])"
+_BOUNDS = "float64, float64, float64"
+long_quotients_32 = compiled_when_called(_OF_QUOTIENTS.format(32, _BOUNDS))(_long_quotients)
+long_quotients_64 = compiled_when_called(_OF_QUOTIENTS.format(64, _BOUNDS))(_long_quotients)
+
+
 @compiled_when_called("UniTuple(int64, 2)(boolean[::1], int64[::1])")
 def extent(lanes: np.ndarray, values: np.ndarray) -> tuple[int, int]:
     """The lowest and the highest value of the active lanes, of which there is one."""

@@ -173,6 +173,18 @@ def newton(out, floats, states):
 
 
 @cuda.jit
+def quotients_out_of_the_ordinary(out, floats, states):
+    """Lanes work these out apart: a zero in some rounds of each, then quotients too small for the usual way."""
+    i = cuda.grid(1)
+    if i < N:
+        narrow, wide = np.float32(1), 1.0
+        for k in range(200):
+            narrow = np.float32((k + i) % 5) / (narrow + np.float32(1))
+            wide = (wide * ((k + i) % 7) + i % 3) / (k + 1e-300 * (i % 2))
+        floats[i] = narrow + wide
+
+
+@cuda.jit
 def logistic(out, floats, states):
     i = cuda.grid(1)
     if i < N:
@@ -304,8 +316,9 @@ def one_state_for_two(out, floats, states):
 
 
 KERNELS: tuple[Any, ...] = (
-    mandelbrot, mandelbrot_of_complex, pi, rejection, collatz, is_prime, stores_and_leaves, divisors, newton, logistic,
-    divides_by_zero_at_last, hands_its_range_back, shares_a_large_number,
+    quotients_out_of_the_ordinary, mandelbrot, mandelbrot_of_complex, pi, rejection, collatz, is_prime,
+    stores_and_leaves, divisors, newton, logistic, divides_by_zero_at_last, hands_its_range_back,
+    shares_a_large_number,
 )  # fmt: skip
 OF_LOADS: tuple[Any, ...] = (forces, leaves_the_array, strides, window, gathers, rows)
 

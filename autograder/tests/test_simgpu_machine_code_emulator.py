@@ -16,6 +16,8 @@ from autograder.simgpu.measurements.machine_code_emulator import (
     agreement,
     compiling,
     decoding,
+    divergent_work,
+    last_loops,
     loop_exits,
     merged_arms,
     ordinary,
@@ -97,6 +99,29 @@ def test_lanes_that_leave_a_loop_go_on_together_where_machine_code_has_them_do_s
     ours = launch_once(kernel, 2, 32, *loop_exits.arguments()).compiled
     asked = [each for each in loop_exits.COUNTERS if "store" in each or name != "unrolled_break"]  # its rounds split warps
     assert {each: getattr(ours, each) for each in asked} == {each: EXITS[name][each] for each in asked}
+
+
+LAST = json.loads(last_loops.RESULT.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", last_loops.BODIES)
+def test_what_stands_before_the_end_of_a_last_loop_counts_as_in_machine_code(name: str) -> None:
+    kernel = last_loops.kernel_of(last_loops.BODIES[name], build_module())
+    ours = launch_once(kernel, last_loops.GRID, last_loops.BLOCK, *last_loops.arguments()).compiled
+    assert {each: getattr(ours, each) for each in LAST[name]} == LAST[name]
+
+
+DIVERGENT = json.loads(divergent_work.RESULT.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", divergent_work.BODIES)
+def test_work_of_some_lanes_counts_as_in_machine_code(name: str) -> None:
+    dtype, body = divergent_work.BODIES[name]
+    kernel = divergent_work.kernel_of(body, build_module())
+    ours = launch_once(kernel, divergent_work.GRID, divergent_work.BLOCK, *divergent_work.arguments(dtype)).compiled
+    warps, threads = DIVERGENT[name]
+    assert ours.issued_warp_instructions == pytest.approx(warps, rel=0.1)
+    assert ours.threads_per_instruction == pytest.approx(threads / warps, rel=0.03)
 
 
 MERGED = json.loads(merged_arms.RESULT.read_text(encoding="utf-8"))

@@ -252,6 +252,17 @@ def totals(a, whole, out, counts):
 
 
 @cuda.jit
+def quotients_out_of_the_ordinary(a, whole, out, counts):
+    """The thread works some of these out apart: zeros, and quotients too small for the usual way."""
+    narrow, wide = np.float32(1), 1.0
+    for i in range(a.size):
+        narrow += np.float32(whole[i] % 5) / (a[i] + np.float32(3))
+        wide += (whole[i] % 7) / (i + 1e-300)
+        counts[i] = i
+    out[0], out[1] = narrow, wide
+
+
+@cuda.jit
 def straight_rounds_of_several(a, whole, out, counts):
     i = cuda.grid(1)
     tile = cuda.shared.array(64, np.float32)
@@ -269,7 +280,7 @@ def straight_rounds_of_several(a, whole, out, counts):
 
 
 KERNELS: tuple[Any, ...] = (
-    straight_rounds, rounds_that_need_others, totals, straight_rounds_of_several,
+    quotients_out_of_the_ordinary, straight_rounds, rounds_that_need_others, totals, straight_rounds_of_several,
     sums, sum_in_memory, collatz, histogram, insertion_sort, overflows, leaves_its_array, one_of_many, races, calls,
     own_memory, leaves_early, raises, types_that_change, rows, prints,
 )  # fmt: skip

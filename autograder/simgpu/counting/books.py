@@ -35,6 +35,7 @@ class Books:
         self.in_short_arms = 0  # branches around this place without a jump: all lanes go through
         self.warps_more = 0.0  # warps beyond the source's that carry out machine code here, as a share: regrouping.py
         self.shared_out = 0  # instructions of warps, of which these carry out that share
+        self.has_parted = False  # a division was worked out apart by some lanes, by what their numbers are
         self.shared_counts: dict[Operation, Any] = {}  # what expressions count here: operations/shared_numbers.py
         self._rows: dict[Operation, list[int]] = {}
         self._source_rows: dict[Operation, list[int]] = {}
@@ -94,6 +95,13 @@ class Books:
             row[ISSUED_THREADS] += mask.active * times
             if self.warps_more:
                 self.shared_out += mask.warps * times
+
+    def issued_by_some(self, row: list[int], warps: int, lanes: int) -> None:
+        """Adds machine instructions, each of other lanes."""
+        row[ISSUED_WARPS] += warps
+        row[ISSUED_THREADS] += lanes
+        if self.warps_more:
+            self.shared_out += warps
 
     def begin_regrouping(self, op: Operation, warps_more: float, waits: tuple[int, int]) -> None:
         """Before a loop that more warps go through than in the source; `waits`: of warps and of lanes, after it."""

@@ -25,6 +25,7 @@ READ, ATOMIC = prim.READ, prim.ATOMIC
 LINES_PER_PASS = 4  # tags that L1 looks up in one pass: measured on an H200, perfmodel/measurements/microbenchmarks.json
 
 GLOBAL_WORST = SLOT["global_atomic_worst_multiplicity"]
+ATOMICS = SLOT["global_atomic_requests"], SLOT["global_atomic_sectors"]
 
 BANK_BYTES = 4
 ADDRESSES, INDEX_TERMS = SLOT["global_addresses"], SLOT["global_index_terms"]
@@ -46,11 +47,20 @@ SHARED = {
 
 EXCHANGES = ("exch", "cas")  # what shared memory does with words of any type
 ORDERS = ("min", "max", "nanmin", "nanmax")
+# Machine instructions of a try: load, compute, compare and swap, look whether that succeeded, go back.
+IN_SHARED = {("f", 4): 5, ("f", 8): 6, ("i", 8): 7, ("u", 8): 7}
+IN_GLOBAL = 6
+LOOKS = 3  # of one that loads first, and goes on only where it would change something
 
 
 def _is_word(dtype: np.dtype) -> bool:
     """Whether shared memory adds such numbers by itself: of others an atomic is a loop of loads and compare-and-swaps."""
     return dtype.kind in "iu" and dtype.itemsize == BANK_BYTES
+
+
+def _is_a_loop_in_global_memory(view: View, atomic: str) -> bool:
+    """Likewise of global memory, which only adds floats by itself."""
+    return view.data.dtype.kind == "f" and atomic in ("sub", *ORDERS)
 
 
 class Counting:
@@ -75,7 +85,9 @@ class Counting:
         is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
         joined = op.stands_for(kind == prim.WRITE)
         is_sunk = op.is_sunk and not is_left_out
-        is_met = joined is not None and self.regrouping is None and kind != ATOMIC  # one with the other arm's access
+        if kind == ATOMIC and (space != "global" or _is_a_loop_in_global_memory(view, atomic)):
+            joined = None
+        is_met = joined is not None and self.regrouping is None  # one with the other arm's access
         if is_left_out:
             row = self.books.left_out(op, place.mask)
         else:
@@ -104,13 +116,13 @@ class Counting:
                 row[ADDRESSES] += place.mask.warps
                 row[INDEX_TERMS] += view.ndim * place.mask.warps
             if kind == ATOMIC:
-                self._count_global_atomic(row, view, place, op)
+                self._count_global_atomic(row, view, place, op, atomic, joined)
             else:
                 self._count_global(moves, view, place, op, kind, of_block=row)
         elif space == "shared":
             if kind == ATOMIC:
                 is_a_loop = atomic not in EXCHANGES and not _is_word(view.data.dtype)
-                self._count_shared_atomic(row, view, place, is_a_loop, is_of_order=atomic in ORDERS)
+                self._count_shared_atomic(row, view, place, op, is_a_loop, is_of_order=atomic in ORDERS)
             elif op.by_round is not None and not is_left_out:
                 self._count_wide(row, view, place, op, kind)
             else:
@@ -179,11 +191,14 @@ class Counting:
     def _count_instead(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts an access for the compiler only; to several arrays, if one instruction goes to them."""
         row = self.books.made_instead(op)
-        requests = (GLOBAL if parts[0].view.buffer.space == "global" else SHARED)[kind][0]
+        slots = {ATOMIC: ATOMICS} if kind == ATOMIC else GLOBAL if parts[0].view.buffer.space == "global" else SHARED
+        requests = slots[kind][0]
         before = row[requests]
         for part in parts:
             place = Place(part.linear, Mask(part.lanes, None))
-            if part.view.buffer.space == "global":
+            if kind == ATOMIC:
+                self._make_atomic(op, part.view, place)
+            elif part.view.buffer.space == "global":
                 self._count_global(row, part.view, place, op, kind, of_block=[0] * len(row))
             else:
                 self._count_shared(row, part.view, place, kind)
@@ -338,28 +353,58 @@ class Counting:
         stamp = batch.first_thread + 1
         return count_prim.count_new_sectors(lanes, linear, origin, unit, buffer.stamps, stamp)
 
-    def _count_global_atomic(self, row: list[int], view: View, place: Place, op: Operation) -> None:
+    def _count_global_atomic(
+        self, row: list[int], view: View, place: Place, op: Operation, atomic: str, joined: Operation | None
+    ) -> None:
         buffer, lanes = view.buffer, place.mask.lanes
-        if not op.is_added_up_by_the_warp:
+        if _is_a_loop_in_global_memory(view, atomic):  # it begins with a load
+            tries = self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics)
+            made = self.books.made_instead(op)
+            self._count_global(made, view, place, op, READ, of_block=made)
+            self.books.issued(op, place.mask, LOOKS if atomic in ORDERS else 1)
+            if atomic not in ORDERS:
+                self._issue_tries(row, place.mask, IN_GLOBAL, tries)
+            return
+        if self.regrouping is None and joined is None and not op.is_added_up_by_the_warp:
             self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics)
             return
         unseen = np.empty(len(buffer.touched), np.uint8), np.empty(len(buffer.touched), np.int64)  # nobody reads these
         self._count_atomics(self.books.tally.source_row(op.line), view, place, lanes, *unseen)
-        by_warp = lanes.reshape(-1, WARP)  # the first lane stands for the warp
-        together, made = int(by_warp.sum(axis=1).max()), self.books.made_instead(op)
-        first = (by_warp & (by_warp.cumsum(axis=1) == 1)).reshape(-1)
-        self._count_atomics(made, view, place, first, buffer.touched, buffer.atomics)
-        made[GLOBAL_WORST] = max(made[GLOBAL_WORST], together)
+        if self.regrouping is not None:
+            self.regrouping.take(joined or op, view, place, ATOMIC)
+        elif joined is not None:
+            self.meeting.add(joined, view, place.by_lane, lanes, ATOMIC, TOGETHER)
+        else:
+            self._make_atomic(op, view, place)
+
+    def _make_atomic(self, op: Operation, view: View, place: Place) -> None:
+        """Counts an atomic on global memory for the compiler only: of the lanes that carry it out, one for all or each."""
+        buffer, lanes, made = view.buffer, place.mask.lanes, self.books.made_instead(op)
+        if op.is_added_up_by_the_warp:
+            by_warp = lanes.reshape(-1, WARP)
+            made[GLOBAL_WORST] = max(made[GLOBAL_WORST], int(by_warp.sum(axis=1).max()))
+            lanes = (by_warp & (by_warp.cumsum(axis=1) == 1)).reshape(-1)  # the first lane stands for the warp
+        self._count_atomics(made, view, place, lanes, buffer.touched, buffer.atomics)
 
     def _count_atomics(
         self, row: list[int], view: View, place: Place, lanes: np.ndarray, touched: np.ndarray, atomics: np.ndarray
-    ) -> None:
+    ) -> tuple[int, int]:
+        """Counts them; how often warps and lanes would try, where that is a loop."""
         buffer = view.buffer
         address = buffer.address + _field_offset(view)
         counted = count_prim.count_atomics(lanes, place.by_lane, address, buffer.itemsize, touched, atomics)
-        row[SLOT["global_atomic_requests"]] += counted[0]
-        row[SLOT["global_atomic_sectors"]] += counted[1]
+        for slot, count in zip(ATOMICS, counted, strict=False):
+            row[slot] += count
         row[GLOBAL_WORST] = max(row[GLOBAL_WORST], counted[2])
+        return counted[3], counted[4]
+
+    def _issue_tries(self, row: list[int], mask: Mask, instructions: int, tries: tuple[int, int]) -> None:
+        """A loop of tries: of a warp's lanes on one address one succeeds each time, and the others go round again.
+
+        The access itself counts as an instruction already: as the one that each lane waits with for the rest.
+        """
+        warps, lanes = instructions * tries[0] + tries[0] - mask.warps, instructions * tries[1]
+        self.books.issued_by_some(row, warps, lanes)
 
     # -- shared memory --------------------------------------------------------------------------------------------
 
@@ -403,7 +448,7 @@ class Counting:
             row[slot] += count
 
     def _count_shared_atomic(
-        self, row: list[int], view: View, place: Place, is_a_loop: bool, is_of_order: bool
+        self, row: list[int], view: View, place: Place, op: Operation, is_a_loop: bool, is_of_order: bool
     ) -> None:
         """One that finds the place in order already has no more to do: whoever wants a maximum seldom finds it lower."""
         scratch = np.zeros(view.buffer.data.nbytes // count_prim.SECTOR_BYTES + 2, np.uint8)
@@ -414,6 +459,10 @@ class Counting:
         row[SLOT["shared_atomic_requests"]] += counted[0]
         if is_a_loop:
             row[SLOT["shared_atomic_tries"]] += counted[0] if is_of_order else counted[3]
+            if is_of_order:
+                self.books.issued(op, place.mask, LOOKS)
+            else:
+                self._issue_tries(row, place.mask, IN_SHARED.get((view.data.dtype.kind, itemsize), 5), counted[3:])
         worst = SLOT["shared_atomic_worst_multiplicity"]
         row[worst] = max(row[worst], counted[2])
 

@@ -474,13 +474,13 @@ def wavefronts_of(
     return requests, wavefronts, conflicts
 
 
-@compiled_when_called("UniTuple(int64, 4)(boolean[::1], int64[::1], int64, int64, uint8[::1], int64[::1])")
+@compiled_when_called("UniTuple(int64, 5)(boolean[::1], int64[::1], int64, int64, uint8[::1], int64[::1])")
 def count_atomics(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, touched: np.ndarray,
     by_sector: np.ndarray,
-) -> tuple[int, int, int, int]:  # fmt: skip
+) -> tuple[int, int, int, int, int]:  # fmt: skip
     """Counts warps' atomics as the hardware does: requests, sectors, and the most lanes on one address, of all requests and
-    summed over them.
+    summed over them; and how often lanes try, where of those on one address one at a time succeeds.
 
     The sectors of an atomic are not distinct sectors. Each touched sector counts as often as lanes meet on one of its
     addresses, the largest number of them (seen on an H200; see README.md). `by_sector` adds these up for each sector.
@@ -489,7 +489,7 @@ def count_atomics(
     sector_keys, sector_tags, largest = np.empty(SET, np.int64), np.zeros(SET, np.int64), np.empty(SET, np.int64)
     slots, sector_slots = np.empty(WARP, np.int64), np.empty(WARP, np.int64)
     first_sector = address >> SECTOR_SHIFT
-    requests = sectors = worst = summed = 0
+    requests = sectors = worst = summed = tries = 0
     for first in range(0, lanes.shape[0], WARP):
         tag = np.int64(first + 1)
         n = 0
@@ -515,6 +515,7 @@ def count_atomics(
         for i in range(n):
             here = lanes_on[slots[i]]
             most = max(most, here)
+            tries += here * (here + 1) // 2
             sector = ((address + keys[slots[i]] * itemsize) >> SECTOR_SHIFT) - first_sector
             slot = sector & SET_MASK
             while sector_tags[slot] == tag and sector_keys[slot] != sector:
@@ -534,4 +535,4 @@ def count_atomics(
             by_sector[sector] += largest[sector_slots[i]]
         worst = max(worst, most)
         summed += most
-    return requests, sectors, worst, summed
+    return requests, sectors, worst, summed, tries

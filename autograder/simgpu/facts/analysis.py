@@ -32,10 +32,11 @@ from autograder.simgpu.facts.merging import Merging
 from autograder.simgpu.facts.observer import Observer
 from autograder.simgpu.facts.pruning import may_be_decided
 from autograder.simgpu.facts.scope import Element as ElementKey
-from autograder.simgpu.facts.scope import Scope
+from autograder.simgpu.facts.scope import InRegister, Scope
 from autograder.simgpu.facts.unused import unused_in
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.statements import (
     Assign,
     Break,
@@ -91,6 +92,7 @@ class Analysis:
             self.here, self.results, self.memory, self.atomics, self.merging, self.observer, self.follow, decides=decides
         )
         self.exits = Exits()
+        self._asked_last: dict[Operation, dict[ElementKey, InRegister]] = {}  # by loop: what the test at its end loads
         self._bodies = 0
         self._stack: list[Function] = []
         self._returned: list[list[Known]] = []
@@ -256,6 +258,7 @@ class Analysis:
         for each in kills:
             self.memory.kill(each, after)
         if after is not None:
+            after.elements.update(self._left_by_the_test(op))
             after.elements.update(self.loop_elements.left_by(op, kept, kills))
         if after is not None:
             after.killed |= scope.killed
@@ -279,6 +282,8 @@ class Analysis:
                 exit_scope = scope.copy()
                 scope = self.evaluation.where(op.condition, scope)[0]
                 self._asked_twice(op, before, scope)
+                new = exit_scope.elements.keys() - before
+                self._asked_last[op] = {key: exit_scope.elements[key] for key in new}
                 self._asked_twice(op, before, exit_scope)
             else:
                 apart = source is None or goes_apart(source)
@@ -296,6 +301,24 @@ class Analysis:
         for each in leaving.scopes:
             after = each if after is None else self.merging.of_scopes(op, after, each, is_apart)
         return after
+
+    def _left_by_the_test(self, op: For | While) -> dict[ElementKey, InRegister]:
+        """Of a `while` loop that its condition alone ends: what that loads, behind all that a round stores."""
+        asked = self._asked_last.pop(op, {})
+        if not isinstance(op, While) or any(isinstance(each, (Break, Return)) for each in everything_in(op.body)):
+            return {}
+        return {key: held for key, held in asked.items() if not self._goes_on_by_a_constant(op, key)}
+
+    def _goes_on_by_a_constant(self, op: While, key: ElementKey) -> bool:
+        """Whether the next round's element lies a constant further: it is then found from this one's, and not kept."""
+        ends = self.here.found.ends.get(op, {})
+        amounts = [
+            self.forms.add(ends[number], (0, ((number, 1),)), -1)
+            for index in key[2]
+            for number, _ in index[1]
+            if number in ends
+        ]
+        return any(not amount[1] for amount in amounts)
 
     def _asked_twice(self, op: While, before: Set[ElementKey], scope: Scope) -> None:
         """Forgets elements that the condition has loaded, if each round loads another one: the body loads them again.

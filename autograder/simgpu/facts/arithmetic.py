@@ -19,6 +19,7 @@ from autograder.simgpu.facts.halves import Halves
 from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import Known, KnownNumber
+from autograder.simgpu.operations.long_quotients import COMPLEX
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Binary, Compare
 
@@ -128,7 +129,10 @@ class Arithmetic:
         converted = of_floats("from an integer", dtype) * sum(self._is_converted(each, dtype, way) for each in sides)
         if kind in (ast.Add, ast.Sub) and op.multiplies and dtype.kind == "f":
             return converted
+        op.divides_in_parts = kind is ast.Div and dtype.kind == "f"
         if dtype.kind == "c":
+            if kind is ast.Div:  # beside the arm that a lane takes
+                return converted + COMPLEX[dtype.itemsize][0]
             return converted + (4 if kind is ast.Mult else 2)  # on the real and imaginary parts
         return of_floats("floor quotient" if kind is ast.FloorDiv else NAMES.get(kind, "sum"), dtype) + converted
 

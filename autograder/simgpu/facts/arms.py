@@ -10,6 +10,7 @@ measurements/machine_code_emulator/merged_arms.json keeps:
 - Both arms end with a store to the same element, and the kernel does not end there: one store of a selected value. Not so if
   one arm alone loads its value and the other stores 0 or, outside of loops, an argument; nor where a further arm meets them,
   as in `elif`. In a loop that does not change the place, this holds for any values.
+- Both arms begin with the same arithmetic, or call the same function of numbers: it is done once, before the branch.
 - Both arms end with a store of the same value, or the same update, to different elements of one array: one store as well.
 """
 
@@ -60,6 +61,8 @@ class Arms:
             groups += self._selected(branch)
         if isinstance(branch, If) and not is_last and not meets_others:
             for ends, stores in self._stores(branch, loops):
+                if any(op.store_joined is not None for op in stores):
+                    break  # they are made behind a loop
                 for op in stores:
                     op.store_joined = stores[0]
                 joins.add(stores[0])
@@ -95,14 +98,28 @@ class Arms:
 
     def _common_begin(self, arms: Sequence[Operation]) -> set[object]:
         """The elements that both arms load before they first do different things."""
-        found: set[object] = set()
-        for one, other in zip(*map(self._steps_of, arms), strict=False):
+        return {step for step, _, _ in self._alike(arms)}
+
+    def _alike(self, arms: Sequence[Operation]) -> Iterator[tuple[object, Operation, Operation]]:
+        """What both arms do before they first do different things, and by which operation each."""
+        for (one, ours), (other, theirs) in zip(*map(self._steps_of, arms), strict=False):
             if one != other:
                 break
-            found.add(one)
-        return found
+            yield one, ours, theirs
 
-    def _steps_of(self, op: Operation) -> Iterator[object]:
+    def done_before(self, branch: If) -> Iterator[tuple[Operation, Operation]]:
+        """The arithmetic with which both arms begin: it is done once, before the branch, if so are the loads before it."""
+        for _, one, other in self._alike((branch.body, branch.orelse)):
+            if one in self.found.reached and one.joined is None and not one.leaves_no_load:
+                break
+            if all(isinstance(each, Binary) or self._is_of_numbers(each) for each in (one, other)):
+                yield one, other
+
+    def _is_of_numbers(self, op: Operation) -> bool:
+        """Whether this is a call of a function that computes with numbers and does nothing else."""
+        return isinstance(op, FunctionCall) and self.found.callees.get(op, "").startswith("math.")
+
+    def _steps_of(self, op: Operation) -> Iterator[tuple[object, Operation]]:
         """What an arm does, in order: the elements that it loads, and the values that it computes."""
         if isinstance(op, Block):
             for each in op.statements:
@@ -112,25 +129,25 @@ class Arms:
             yield from self._steps_of(op.operand)
             for target in op.targets:
                 if not isinstance(target, Name):
-                    yield target
+                    yield target, target
             return
         if isinstance(op, (If, Selection)):
             yield from self._steps_of(op.condition)
         if isinstance(op, (If, For, While, Selection)):
-            yield op
+            yield op, op
             return
         for part in op.parts():
             yield from self._steps_of(part)
         if op in self.found.reached:
             if not op.leaves_no_load or op in self.found.stores:
-                yield self._element_of(op)
+                yield self._element_of(op), op
         elif isinstance(op, (Binary, Compare, Unary, FunctionCall)):
             known = self.found.values.get(op)
             is_index = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind in "iu"
             if not is_index:
-                yield known.form if isinstance(known, KnownNumber) else op
+                yield (known.form if isinstance(known, KnownNumber) else op), op
         elif isinstance(op, (UpdateName, UpdateElement)):
-            yield op
+            yield op, op
 
     def _loads_in(self, arm: Operation) -> Iterator[Operation]:
         for each in everything_in(arm):

@@ -48,7 +48,7 @@ class Integers:
         """Enters a loop; if it is unrolled, notes its variables round by round."""
         if isinstance(op, While):
             known = rounds_of(op, self.states, self.found, self.forms)
-            if known:
+            if known and self.written_out.fits(op, len(known) // len(self.states)):
                 self.lengths[op] = len(known) // len(self.states)
                 in_all = frozenset.intersection(*map(frozenset, known))
                 self.rounds |= {number: [state[number] for state in known] for number in in_all}

@@ -71,6 +71,7 @@ class MachineCode:
         self.found = found
         self.forms = forms
         self.last = rules.last
+        self.arms = rules.arms
         self.kernel: Function | None = None
         self.integers = Integers(found, forms, written_out)
         self.placing = Placing(found, forms, self.integers)
@@ -151,6 +152,10 @@ class MachineCode:
             one.done |= self.of_all[op.condition].done
         self.block(op.body, one)
         self.block(op.orelse, other)
+        done_before = 0
+        for ours, theirs in self.arms.done_before(op):
+            done_before += ours.slots + ours.once
+            ours.slots = ours.once = theirs.slots = theirs.once = 0
         op.short_arms, op.is_short_for_else = 0, False
         is_open = not (leaves or is_guard or self._is_asked_in_parts(op) or self.short_arms.has_no_predicate(op.condition))
         if is_open and self.short_arms.is_short(op.orelse, op.body):
@@ -160,6 +165,7 @@ class MachineCode:
             if op in self.last and has_else:
                 op.slots, op.is_short_for_else, op.behind_body, op.behind_orelse = BRANCH, True, EXIT, 0
                 op.short_arms = max(1, self.short_arms.size(op.orelse))
+        op.slots += done_before
         if _leaves(op.body):
             way.done, way.least = other.done, other.least
         elif _leaves(op.orelse):

@@ -115,7 +115,7 @@ class Registers:
         return array.space not in ("shared", "local", "constant") if kind == GLOBAL else array.identity == kind
 
     def _inside(self, loop: For | While) -> Iterator[Operation]:
-        waiting: list[Operation] = [loop.body]
+        waiting: list[Operation] = [loop.body, loop.condition] if isinstance(loop, While) else [loop.body]
         while waiting:
             each = waiting.pop()
             yield each

@@ -46,14 +46,14 @@ class Rules:
         self.registers = Registers(found, forms, written_out, expanded)
         self.arms = Arms(found, forms, expanded)
         self.last: frozenset[Operation] = frozenset()  # branches after which the kernel ends
-        self.last_loops: frozenset[Operation] = frozenset()  # `for` loops after which it ends
+        self.last_loops: frozenset[Operation] = frozenset()  # loops after which it ends
         self.ends_of_arms: set[Operation] = set()  # branches that end an arm of another one
 
     def of_kernel(self, body: Operation) -> None:
         """Notes the facts on all operations of a kernel."""
         ends = list(_last_in(body))
         self.last = frozenset(each for each in ends if isinstance(each, If))
-        self.last_loops = frozenset(each for each in ends if isinstance(each, For))
+        self.last_loops = frozenset(each for each in ends if isinstance(each, (For, While)))
         self.conclude(body)
         WideAccesses(self.expanded).conclude(body)
 
@@ -85,13 +85,13 @@ class Rules:
     # -- loops ----------------------------------------------------------------------------------------------------
 
     def _loop(self, loop: For | While) -> None:
+        loop.behind = made_behind(loop, self.found, self.written_out, loop in self.last_loops)
         if isinstance(loop, While):
             loop.is_hopeless = self._is_hopeless(loop)
             loop.waits = Waiting(self.found, self.forms).is_in(loop, self._inside(loop))
             return
         loop.is_written_out = self.written_out.includes(loop)
         loop.is_cheap = loop.is_written_out or not self._uses_counter(loop)
-        loop.behind = made_behind(loop, self.found, self.written_out, loop in self.last_loops)
         loop.is_four_at_once = not loop.is_written_out and self._is_four_at_once(loop)
 
     def _is_four_at_once(self, loop: For) -> bool:
@@ -227,11 +227,11 @@ class Rules:
 
 
 def _last_in(block: Operation) -> Iterator[Operation]:
-    """The branches and the `for` loops after which a kernel ends."""
+    """The branches and the loops after which a kernel ends."""
     if not isinstance(block, Block) or not block.statements:
         return
     last = block.statements[-1]
-    if isinstance(last, For) and not last.orelse.statements:
+    if isinstance(last, (For, While)) and not last.orelse.statements:
         yield last
     if isinstance(last, If):
         yield last

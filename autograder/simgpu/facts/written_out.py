@@ -20,12 +20,13 @@ from autograder.simgpu.facts.rounds import COMPUTED
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
-from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Junction, Selection
 from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Return, UpdateElement, UpdateName
 from autograder.simgpu.operations.steps import Block
 
 BUDGET = 1000.0
+BUDGET_OF_WHILE = 1800.0  # its counter is an ordinary one: 1,650 are unrolled, and 1,950 are not
 ROUND = 2.0  # the counter
 OPERATION = 2.0
 QUOTIENT, REMAINDER = 33.0, 24.0  # of integers, by a divisor that is not constant
@@ -104,7 +105,16 @@ class WrittenOut:
         assert isinstance(source, KnownRange)
         return range(source.start.form[0], source.stop.form[0], source.step.form[0])
 
-    def _size(self, loop: For) -> float:
+    def fits(self, loop: While, rounds: int) -> bool:
+        """Whether the compiler unrolls a `while` loop whose rounds are known.
+
+        A loop with another `while` inside is unrolled where that one is: bitonic sorts are, of 36 steps.
+        """
+        if any(isinstance(each, While) for each in everything_in(loop.body)):
+            return True
+        return rounds * self._size(loop) <= BUDGET_OF_WHILE
+
+    def _size(self, loop: For | While) -> float:
         """The share of the budget that one round takes."""
         return ROUND + _Sizes(self, loop).of(loop.body)
 
@@ -161,7 +171,7 @@ class _Sizes:
     at all if it is the same in all rounds of the loop that is decided about: it is then computed before that loop.
     """
 
-    def __init__(self, loops: WrittenOut, loop: For) -> None:
+    def __init__(self, loops: WrittenOut, loop: For | While) -> None:
         self.loops = loops
         self.found = loops.found
         self.counters = [loops.forms.atom(("counter", loop))] if isinstance(loop, For) else []

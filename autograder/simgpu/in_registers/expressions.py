@@ -31,6 +31,7 @@ from autograder.simgpu.operations.comparisons import compare
 from autograder.simgpu.operations.expressions import Captured, Constant, Local, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked
 from autograder.simgpu.operations.indexing import Attribute, Subscript
+from autograder.simgpu.operations.long_quotients import ORDINARY, count_apart, may_be_long
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Compare, Junction, Selection, Unary
 from autograder.simgpu.operations.registry import OF_FLOATS, Intrinsic
@@ -169,7 +170,9 @@ class LaneExpressions(LaneLoads, ABC):
         result, share = self.tried(lambda machine, mask: binary(machine, op, kind, one, other, mask))
         spelling, _ = figures.arithmetic(kind, left, right)
         figure = self.spelled(spelling, result, together(left, right), share)
-        if op.divides_in_parts and kind in (ast.FloorDiv, ast.Mod):
+        if may_be_long(op, kind, figure.dtype):
+            self.count_long_quotient(op, left, right, figure)
+        elif op.divides_in_parts and kind in (ast.FloorDiv, ast.Mod):
             self.count_parts(op, left, right)
         return figure
 
@@ -185,6 +188,15 @@ class LaneExpressions(LaneLoads, ABC):
             source.here = None
             with source.inside(head):
                 self.issued(op, times)
+        source.here = run
+
+    def count_long_quotient(self, op: Operation, left: LaneNumber, right: LaneNumber, quotient: LaneNumber) -> None:
+        """Lanes whose numbers are out of the ordinary call a subroutine: see operations/long_quotients.py."""
+        usual, source = ORDINARY[quotient.dtype], self.source
+        a, b = (figures.converted(each, quotient.dtype) for each in (left, right))
+        run, source.here = source.run(), None
+        with source.inside(f"if not ({usual.holds(a, b, quotient.code)}):"):
+            self.count(lambda machine, mask: count_apart(machine, op, usual, mask))
         source.here = run
 
     def unary(self, op: Unary) -> LaneNumber:

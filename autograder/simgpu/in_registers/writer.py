@@ -216,7 +216,7 @@ class LaneWriter(LaneExpressions):
                 self.source.write("current = np.int64(np.uint64(current) + np.uint64(step_of))")
 
     def head_of_for(self, op: For) -> None:
-        if op.is_watched or op.behind:
+        if op.is_watched:
             raise NotWritten("a loop whose rounds count in different ways")
         if not isinstance(op.target, Name) or op.target.name in self.others:
             raise NotWritten("a loop over several things")

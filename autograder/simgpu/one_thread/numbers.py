@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 
+from autograder.simgpu.operations.long_quotients import SURELY
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.numba_types import BOOL, FLOAT32, FLOAT64, INT64
 
@@ -133,15 +134,21 @@ def arithmetic(
     if a is None or b is None:
         return None
     if compute.kind == "f":
-        return _of_floats(kind, a, b, compute, right)
+        return _of_floats(kind, a, b, compute, right, is_divided_in_parts)
     if compute == BOOL:
         return Spelling(f"{a} {SYMBOLS[kind]} {b}", low=0, high=1)
     return _of_integers(kind, left, right, a, b, compute, is_divided_in_parts)
 
 
-def _of_floats(kind: type[ast.operator], a: str, b: str, compute: np.dtype, right: Number) -> Spelling | None:
+def _of_floats(
+    kind: type[ast.operator], a: str, b: str, compute: np.dtype, right: Number, is_divided_in_parts: bool
+) -> Spelling | None:
     if kind in (ast.Add, ast.Sub, ast.Mult):
         return Spelling(f"{a} {SYMBOLS[kind]} {b}")
+    if kind is ast.Div and is_divided_in_parts:  # others count more: see operations/long_quotients.py
+        low, high = SURELY
+        size = f"{low!r} < abs(quotient := {a} / {b}) < {high!r} and {low!r} < abs({b}) < {high!r}"
+        return Spelling("quotient", condition=size if compute == FLOAT32 else f"{right.code} and {size}")
     if kind is ast.Div:
         return Spelling(f"{a} / {b}", condition="" if compute == FLOAT32 else right.code)
     return None

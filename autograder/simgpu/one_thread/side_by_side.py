@@ -59,7 +59,6 @@ class RoundsAtOnce:
             and runs == 1
             and all(isinstance(each, OPERATIONS) for each in everything_in(loop.body))
             and not any(each.op.joined or each.op.store_joined or each.parts for each in accesses)
-            and not any(each.divides_in_parts for each in everything_in(loop.body))
             and all(each.run >= 0 or each.op is loop for each in sites)  # nothing counts by itself
             and self._carries_totals_alone(loop)
         )
@@ -173,6 +172,8 @@ class PartOfRange:
                     self.add_up(statement)
                 else:
                     statement.carry_out(stage, self.mask)
+        if self.stage.books.has_parted:
+            raise NotAtOnce
         known = {_kind(hazard) for count in going.written.counts for hazard in count.hazards}
         if {_kind(hazard) for hazard in self.stage.launch.hazards} - known:
             raise NotAtOnce

@@ -11,6 +11,7 @@ from autograder.simgpu.counting.tally import SLOT
 from autograder.simgpu.exceptions import DivisionByZero
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.operations import structured
+from autograder.simgpu.operations.long_quotients import count_complex_quotient, count_long_quotients, may_be_long
 from autograder.simgpu.operations.number_values import number
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.values import numba_types as nt
@@ -156,6 +157,10 @@ def binary(
     if compute.kind in "iu" and kind is ast.Pow:
         return _integer_power(left, right)
     value: Number = OPERATORS[kind](left, right)
+    if kind is ast.Div and compute.kind == "c":
+        count_complex_quotient(machine, op, right, mask)
+    elif may_be_long(op, kind, compute):
+        count_long_quotients(machine, op, left, right, value, mask)
     return value if value.dtype == result else value.astype(result)
 
 
@@ -164,6 +169,7 @@ def _count_parts(machine: Machine, op: Operation, left: Number, right: Number, m
     wide = np.right_shift(np.bitwise_or(left.astype(np.int64), right.astype(np.int64)), 32) != 0
     apart = mask.only(np.broadcast_to(wide, mask.lanes.shape))
     if apart.active:
+        machine.books.has_parted = True
         machine.books.issued(op, apart, LONG_DIVISION)
         machine.books.issued(op, mask, -SHORT_DIVISION)
         machine.books.issued(op, mask.only(~apart.lanes), SHORT_DIVISION)

@@ -39,7 +39,9 @@ STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing sti
 class Loop(Statement):
     """What `while` and `for` have in common."""
 
-    __slots__ = ("body", "orelse", "is_written_out", "held_loads", "held_stores", "hoisted", "is_met_behind", "before")
+    __slots__ = (
+        "body", "orelse", "is_written_out", "held_loads", "held_stores", "hoisted", "is_met_behind", "before", "behind",
+    )  # fmt: skip
 
     def __init__(self, node: ast.AST, function: Function, body: Block, orelse: Block) -> None:
         super().__init__(node, function)
@@ -49,6 +51,7 @@ class Loop(Statement):
         self.hoisted: set[Operation] = set()  # what is worked out before it, where that is told apart: see `once`
         self.held_stores: frozenset[Operation] = frozenset()  # those whose element is stored once, behind it
         self.before = 0  # machine instructions before the first round
+        self.behind: frozenset[Operation] = frozenset()  # accesses before a `break` that are made behind the loop
         self.is_met_behind = False  # lanes leave it in different rounds, and wait for each other behind it
 
     def keep_in_registers(self, machine: Machine) -> None:
@@ -182,6 +185,8 @@ class While(Loop):
                 asked = machine.launch.work
         self.let_go_of_registers(machine)
         machine.counting.end_regrouping(self)
+        if self.behind:
+            machine.counting.end_arms(self.behind)
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
 
@@ -239,7 +244,7 @@ Coming: TypeAlias = "Value | UnreadItem | list[Coming]"
 class For(Loop):
     """`for target in source: ...`."""
 
-    __slots__ = ("target", "source", "is_cheap", "is_watched", "is_four_at_once", "behind")
+    __slots__ = ("target", "source", "is_cheap", "is_watched", "is_four_at_once")
 
     def __init__(
         self, node: ast.AST, function: Function, target: Target, source: Expression, body: Block, orelse: Block
@@ -247,7 +252,6 @@ class For(Loop):
         super().__init__(node, function, body, orelse)
         self.target, self.source = target, source
         self.is_cheap = False  # its rounds cost next to nothing beside their bodies: written out, or counting unseen
-        self.behind: frozenset[Operation] = frozenset()  # accesses before a `break` that are made behind the loop
         self.is_watched = False  # what is left of accesses in it depends on the number of the round: see `ByRound`
         self.is_four_at_once = False  # the compiler does four rounds at a time, if it cannot know how many there are
 

@@ -63,7 +63,7 @@ class Operation:
         self.leaves_no_load = False  # of an access: the element is in a register already
         self.leaves_no_store = False  # of an access: the element is stored anew before anybody can read it
         self.by_round: ByRound | None = None  # of an access in loops written out: where not all rounds are the same
-        self.divides_in_parts = False  # of 64-bit integers: a quotient that lanes with more than 32 bits work out apart
+        self.divides_in_parts = False  # a quotient that lanes with numbers out of the ordinary work out apart
         self.slots = 1  # machine instructions that it takes each time
         self.once = 0  # and those that it takes but once where a loop leaves alone what they are made of
         self.joined: Operation | None = None  # of a load in one arm: what stands for it and its like in the other arm
