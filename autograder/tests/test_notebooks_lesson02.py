@@ -68,7 +68,7 @@ def test_a_profile_s_lines_come_with_what_they_asked_of_each_memory() -> None:
     assert not [line for line in printed if line != line.rstrip()]
 
 
-def test_a_loop_of_64_rounds_by_range_takes_four_times_the_instructions_of_a_while() -> None:
+def test_a_loop_of_64_rounds_by_range_takes_no_more_than_a_while() -> None:
     """What the answer of "From an empty cell" says of its loop, by the simulated GPU's count."""
     from autograder import profile
 
@@ -86,8 +86,8 @@ def test_a_loop_of_64_rounds_by_range_takes_four_times_the_instructions_of_a_whi
             exec(compile(text, file, "exec"), scope)
             p = profile(cuda.jit(scope["count_smaller"]), sample_blocks=2)[100, 64](x, np.zeros(6400, np.int32))
         instructions.append(p.compiled.issued_warp_instructions)
-    assert 3.8 < instructions[1] / instructions[0] < 4.3
-    assert "a comparison takes four times the instructions" in " ".join(source("l2-empty-answer").split())
+    assert 0.7 < instructions[1] / instructions[0] < 1.1  # in machine code both are the same
+    assert "`for k in range(64)` does as well" in " ".join(source("l2-empty-answer").split())
 
 
 def estimated(answer: str, name: str, grid: Any, *arguments: np.ndarray, block: Any = 64) -> Any:

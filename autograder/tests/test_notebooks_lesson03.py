@@ -639,7 +639,7 @@ def test_what_padding_mends_is_as_lesson_3b_says() -> None:
     one, padded = table["tile of 32 x 32, four each"], table["tile of 32 x 33, four each"]
     assert longest(one) == "shared memory" and 0.8 * one["measured"] < one["shared memory"] <= one["measured"]
     three = sorted((padded["L2"], padded["DRAM"], padded["issue"]))
-    assert longest(padded) == "issue" and three[-1] < 1.2 * three[0], "none is ahead by much"
+    assert longest(padded) in ("DRAM", "issue") and three[-1] < 1.2 * three[0], "none is ahead by much"
     assert 0.8 * padded["measured"] < padded["issue"] < padded["measured"]
     loads_first = MOVES["copy, four each, loads first"]
     assert round(loads_first, 2) == padded["DRAM"] > padded["L2"], "what DRAM needs alone"

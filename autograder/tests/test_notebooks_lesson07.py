@@ -39,8 +39,8 @@ MICRO = json.loads((HERE / "microbenchmarks.json").read_text(encoding="utf-8"))
         (lesson07.list_ranking_ms, 20.2),
         (lesson07.most_apart, 2),
         (lesson07.at_one_address, 49),
-        (lesson07.least_sure, 1.89),
-        (lesson07.least_sure, 3 / 1.59),
+        (lesson07.least_sure, 1.82),
+        (lesson07.least_sure, 3 / 1.65),
     ],
 )
 def test_the_right_answer_is_praised(exercise, answer) -> None:
@@ -67,10 +67,10 @@ def test_the_right_answer_is_praised(exercise, answer) -> None:
         (lesson07.two_thirds_of_the_time, "product", "takes a kernel"),
         (lesson07.at_one_address, 92, "divide by it"),
         (lesson07.at_one_address, ..., "your answer"),
-        (lesson07.least_sure, 4.77, "the upper end"),
-        (lesson07.least_sure, 1.59, "That is the factor"),
+        (lesson07.least_sure, 4.95, "the upper end"),
+        (lesson07.least_sure, 1.65, "That is the factor"),
         (lesson07.least_sure, 3, "the prediction itself"),
-        (lesson07.least_sure, 1.41, "not subtracted"),
+        (lesson07.least_sure, 1.35, "not subtracted"),
         (lesson07.sum_of_eight, "kernel", "takes a kernel"),
         (lesson07.owner_and_rank, ..., "Write the kernel"),
         (lesson07.sum_of_squares, len, "takes a kernel"),
@@ -294,7 +294,7 @@ STRIDED = WALKED_ALONE.replace("    if cuda.grid(1) == 0:\n", "    if True:\n").
     [
         ("\ndef owner_and_rank(following, heads, both):\n    pass\n", "your turn", "Nothing was written to both"),
         (WALK, "right", "0.79 ms (2.0 uncoalesced accesses a round), and 1.19 ms with three"),
-        (WALK, "right", "today's model says 42.0 us, and 43.2 us with three"),
+        (WALK, "right", "today's model says 42.0 us, and 43.0 us with three"),
         (WALK.replace("index * 2**32 + prefix", "(index << 32) | prefix"), "right", "2.0 uncoalesced"),
         (WALK.replace(">= 0", "!= -1"), "right", "2.0 uncoalesced"),
         (STRIDED, "right", "2.0 uncoalesced"),
@@ -338,7 +338,7 @@ ONE_EACH = "\ndef sum_of_squares(x, sums):\n    t = cuda.grid(1)\n    if t < x.s
     ("source", "outcome", "words"),
     [
         ("\ndef sum_of_squares(x, sums):\n    pass\n", "your turn", "Nothing was written to sums"),
-        (SQUARES, "right", "is 14.0 us: the kernel takes 1.8 times that"),
+        (SQUARES, "right", "is 14.0 us: the kernel takes 1.7 times that"),
         (WITH_WHILE, "right", "DRAM and L2 limit it alike"),
         (SQUARES.replace("np.float32(0)", "0.0"), "right", "DRAM and issue limit it alike"),
         (SQUARES.replace("x[i] * x[i]", "x[i] ** 2"), "right", "DRAM and issue limit it alike"),
@@ -594,8 +594,8 @@ def test_the_sum_of_squares_falls_short_of_its_floor_for_the_reasons_told() -> N
     floor = 4 * lesson07.SQUARES / SPECIFICATIONS["H200"].dram_gb_per_s
     dram, issue = (found.breakdown[name] for name in ("DRAM", "issue"))
     assert f"Predicted: {found.ns / floor:.1f} times its floor." in prose(B)
-    assert f"({dram / 1e3:.1f} us, not {floor / 1e3:.1f}), issue needs nearly as long" in prose(B)
-    assert 0.9 * dram < issue < dram and found.breakdown["launch overhead"] > 0.25 * floor
+    assert f"({dram / 1e3:.1f} us, not {floor / 1e3:.1f}), issue needs not much less" in prose(B)
+    assert 0.8 * dram < issue < dram and found.breakdown["launch overhead"] > 0.25 * floor
 
 
 def test_the_estimate_for_a_t4_is_what_its_explanation_says() -> None:

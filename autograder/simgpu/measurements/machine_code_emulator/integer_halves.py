@@ -3,7 +3,8 @@
     python -m autograder.simgpu.measurements.machine_code_emulator.integer_halves   # wheels and cc; no GPU; a minute
 
 Writes integer_halves.json: warp instructions of each kernel, by the emulator, with a result of 32 bits and of 64. What is
-loaded is int32. facts/halves.py is held to it, and what facts/addresses.py says of loops over a vector.
+loaded is int32. facts/halves.py is held to it, what facts/addresses.py says of loops over a vector, and what
+facts/written_out.py says of loops that count.
 """
 
 from __future__ import annotations
@@ -71,6 +72,9 @@ BODIES = {
     "total by while": GOING.format(begin="0", what="+= a[j]"),
     "dot product by while": GOING.format(begin="0", what="+= a[j] * b[j]"),
     "hash by while": GOING.format(begin="0", what="= t * 31 + a[j]"),
+    "64 rounds that count": "t = 0\nfor j in range(64):\n    if a[j] < 7:\n        t += 1\nc[i] = t",
+    "72 rounds that count": "t = 0\nfor j in range(72):\n    if a[j] < 7:\n        t += 1\nc[i] = t",
+    "56 rounds that count by two": "t = 0\nfor j in range(56):\n    if a[j] < 7:\n        t += 2\nc[i] = t",
     "masked hash by while": GOING.format(begin="0", what="= (t * 31 + a[j]) & 0xffff"),
 }
 DEVICE = {
