@@ -175,7 +175,7 @@ def test_the_threshold_lies_clear_of_every_answer(source: str) -> None:
     right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
     too_slow = [ratios[name] for name in ("baseline", "wrong/every_100", "wrong/jumps_on_all_nodes") if name in ratios]
     # What is too slow is as slow with each seed; the longest sublist of a right answer may be longer than this one's.
-    assert len(right) == len(TestKnownAnswers.right) + 1 and min(right) > 1.25 * SPEC.SPEEDUP
+    assert len(right) == len(TestKnownAnswers.right) + 1 and min(right) > 1.29 * SPEC.SPEEDUP
     assert len(too_slow) >= 2 and 1.1 * max(too_slow) < SPEC.SPEEDUP
 
 

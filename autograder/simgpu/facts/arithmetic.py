@@ -76,11 +76,11 @@ class Arithmetic:
         sign. None where neither side is such a product."""
         for product, other in ((right, left), (left, right)):
             if self._is_one_product(product):
-                is_extended = not self.halves.is_low(op) and self.halves.fits(other) and not self._is_constant(other)
+                is_extended = not self.halves.is_low(op) and self.halves.fits(other) and not self.is_constant(other)
                 return int(is_extended)
         return None
 
-    def _is_constant(self, op: Operation) -> bool:
+    def is_constant(self, op: Operation) -> bool:
         known = self.found.values.get(op)
         return isinstance(known, KnownNumber) and known.constant is not None
 
@@ -168,10 +168,7 @@ class Arithmetic:
 
     def width(self, op: Operation) -> int:
         """The instructions that a value of its type takes: two for an integer of 64 bits."""
-        known = self.found.values.get(op)
-        if isinstance(known, KnownNumber) and known.dtype is not None and known.constant is None:
-            return 2 if known.dtype.itemsize == 8 and known.dtype.kind in "iu" and not self.halves.is_low(op) else 1
-        return 1
+        return 1 if self.halves.is_low(op) else self._of_type(op)
 
     def width_compared(self, *sides: Operation) -> int:
         """The instructions of a comparison: it looks at high halves unless all sides fit into low ones."""

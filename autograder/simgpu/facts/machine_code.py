@@ -344,7 +344,7 @@ class MachineCode:
             if op.is_added_up_by_the_warp and self.found.reached[op].array.space == "global":
                 op.slots += ADDED_UP if op.discards else ADDED_UP_AND_USED
             elif op.is_added_up_by_the_warp:
-                op.slots += COUNTED_UP if self._is_constant(op.arguments[-1]) else 8
+                op.slots += COUNTED_UP if self.arithmetic.is_constant(op.arguments[-1]) else 8
             return
         name = path.rpartition(".")[2]
         known = self.found.values.get(op)
@@ -381,11 +381,6 @@ class MachineCode:
         return is_type and all(
             isinstance(each, KnownNumber) and each.dtype is not None and each.dtype.kind in "iub" for each in (known, *given)
         )
-
-    def _is_constant(self, op: Operation) -> bool:
-        known = self.found.values.get(op)
-        return isinstance(known, KnownNumber) and known.constant is not None
-
 
 
 def _leaves(block: Block) -> bool:
