@@ -90,19 +90,34 @@ def take_words(data: np.ndarray, offsets: np.ndarray, base: Integer, taken: np.n
         taken[i] = data[base + offsets[i]]
 
 
+@compiled_when_called("void(boolean[::1], int64[::1], uint32[::1], uint32[::1])")
+def put_words(lanes: np.ndarray, linear: np.ndarray, values: np.ndarray, data: np.ndarray) -> None:
+    """`data[linear[lane]] = values[lane]` of the active lanes, in their order."""
+    for lane in range(lanes.shape[0]):
+        if lanes[lane]:
+            data[np.uint64(linear[lane])] = values[lane]
+
+
+@compiled("boolean(boolean[::1], int64)", boundscheck=False, inline=True)
+def is_any_active(lanes: np.ndarray, first: Integer) -> bool:
+    """Whether the warp that begins at `first` has an active lane; all lanes at once, since many warps have none."""
+    is_any = False
+    for lane in range(WARP):
+        is_any |= lanes[np.uint64(first) + np.uint64(lane)]
+    return is_any
+
+
 @compiled("UniTuple(int64, 2)(boolean[::1])")
 def count_mask(lanes: np.ndarray) -> tuple[int, int]:
     """Active lanes, and warps with at least one."""
     active = 0
     warps = 0
     for first in range(0, lanes.shape[0], WARP):
-        here = 0
-        for lane in range(first, first + WARP):
-            if lanes[lane]:
-                here += 1
-        active += here
-        if here:
-            warps += 1
+        here = np.uint8(0)  # no branches, and as narrow as lanes are: many are looked at together
+        for i in range(WARP):
+            here = np.uint8(here + np.uint8(lanes[np.uint64(first) + np.uint64(i)]))
+        active += int(here)
+        warps += int(here > 0)
     return active, warps
 
 
@@ -126,20 +141,20 @@ def split(
     """
     lanes_taken = warps_taken = lanes_other = warps_other = divergent = 0
     for warp in range(lanes.shape[0] // WARP):
-        yes = 0
-        no = 0
-        for lane in range(warp * WARP, warp * WARP + WARP):
-            a = lanes[lane] and condition[lane]
-            b = lanes[lane] and not condition[lane]
+        yes = no = np.uint8(0)  # as in `count_mask`
+        for i in range(WARP):
+            lane = np.uint64(warp * WARP) + np.uint64(i)
+            a = lanes[lane] & condition[lane]
+            b = lanes[lane] & (not condition[lane])
             taken[lane] = a
             other[lane] = b
-            yes += a
-            no += b
-        lanes_taken += yes
-        lanes_other += no
-        warps_taken += yes > 0
-        warps_other += no > 0
-        if yes > 0 and no > 0:
+            yes = np.uint8(yes + np.uint8(a))
+            no = np.uint8(no + np.uint8(b))
+        lanes_taken += int(yes)
+        lanes_other += int(no)
+        warps_taken += int(yes > 0)
+        warps_other += int(no > 0)
+        if (yes > 0) & (no > 0):
             divergent += 1
             diverged[warp] = True
     return lanes_taken, warps_taken, lanes_other, warps_other, divergent
@@ -181,18 +196,18 @@ def extent(lanes: np.ndarray, values: np.ndarray) -> tuple[int, int]:
 
 
 @compiled(
-    "void(boolean[::1], int64[::1], int64, int64, boolean, int64[::1], int64, int64, int64, int64[::1], int64[::1],"
+    "boolean(boolean[::1], int64[::1], int64, int64, boolean, int64[::1], int64, int64, int64, int64[::1], int64[::1],"
     " boolean[::1], int64[::1])"
 )
 def locate(
     lanes: np.ndarray, index0: np.ndarray, size0: Integer, stride0: Integer, two: Truth, index1: np.ndarray,
     size1: Integer, stride1: Integer, base: Integer, origin: np.ndarray, linear: np.ndarray, inside: np.ndarray,
     totals: np.ndarray,
-) -> None:  # fmt: skip
+) -> bool:  # fmt: skip
     """Turns one or two index vectors into element offsets: `linear`, with 0 and `inside` False where there is no access.
 
     `origin`: what else to add for each lane, or nothing. Negative indices wrap once, as Numba compiles them; what stays
-    outside is reported through `totals`.
+    outside is reported through `totals`. Returns whether there is nothing of either kind.
     """
     size = lanes.shape[0]
     by_lane = origin.shape[0] > 0
@@ -213,7 +228,7 @@ def locate(
                 linear[lane] += origin[lane]
         for lane in range(size):
             linear[lane] = linear[lane] if lanes[lane] else 0
-        return
+        return True
     by_lane = origin.shape[0] > 0
     bad = totals[BAD_COUNT]
     wrapped = totals[WRAPPED_COUNT]
@@ -253,3 +268,4 @@ def locate(
             bad += 1
     totals[BAD_COUNT] = bad
     totals[WRAPPED_COUNT] = wrapped
+    return False

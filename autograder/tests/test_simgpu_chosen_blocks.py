@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.launch import Chooser, Part, RunningLaunch, Work
 from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.single_launch import kernel_function
-from autograder.simgpu.host.stores import Stores
+from autograder.simgpu.host.stores import Stores, stores_since
+from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.values.arrays import DeviceArray, buffer_of
+from autograder.simgpu.values.lanes import Geometry
 from autograder.simgpu.values.memory import Buffer
 
 pytestmark = pytest.mark.quick
@@ -163,3 +167,45 @@ def test_who_watches_an_array_is_told_what_is_read_of_it(kernel: Any, expected: 
     assert not of_given.by_host
     out[7:9].copy_to_host()
     assert of_out.by_host == {7, 8} and not of_given.by_host
+
+
+@pytest.mark.parametrize("itemsize", [1, 2, 4, 8, 12, 16, 48])
+def test_stores_are_listed_as_sector_by_sector_in_numpy(itemsize: int) -> None:
+    """Elements that lie in two sectors come once, those of earlier launches and beyond the array not at all."""
+    rng, elements, padded, since = np.random.default_rng(itemsize), 500, 64, 7
+    buffer = Buffer(np.zeros(elements, f"V{itemsize}"), 0, "global", initialised=False)
+    assert buffer.shadow is not None
+    carried_out = rng.permutation(40)[:20]
+    for share in (0.0, 0.1, 0.9):
+        buffer.touched[:] = np.where(rng.random(buffer.sectors) < share, 2, 1)
+        buffer.shadow.writes.stamps[:] = rng.integers(since - 2, since + 2, elements)
+        buffer.shadow.writes.threads[:] = rng.integers(-5, 20 * padded, elements)
+        found = stores_since(buffer, since, Geometry((40, 1, 1), (padded, 1, 1)), carried_out)
+        begins = np.arange(elements) * itemsize
+        sectors = [set(range(at // 32, (at + itemsize - 1) // 32 + 1)) for at in begins]
+        written = set(np.flatnonzero(buffer.touched == 2))
+        wanted = [e for e in range(elements) if sectors[e] & written and buffer.shadow.writes.stamps[e] >= since]
+        threads = buffer.shadow.writes.threads[wanted]
+        assert found.elements.tolist() == wanted
+        assert found.blocks.tolist() == [int(carried_out[max(0, thread) // padded]) for thread in threads]
+        assert found.has_atomics == bool((threads < 0).any())
+
+
+def test_a_batch_of_blocks_goes_when_it_has_been_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lane vectors are memory for the next batch at once: nobody waits for a search for garbage."""
+    machines: list[weakref.ref[Machine]] = []
+    run = Machine.run
+
+    def noted(self: Machine, kernel: Any, arguments: Any) -> None:
+        machines.append(weakref.ref(self))
+        run(self, kernel, arguments)
+
+    monkeypatch.setattr(Machine, "run", noted)
+    session = Session(chooser=Chooser())
+    given, out = (session.to_device(np.zeros(BLOCKS * THREADS, np.float32)) for _ in range(2))
+    gc.disable()
+    try:
+        session.launch(kernel_function(copy), BLOCKS, THREADS, (given, out))
+        assert [each() for each in machines] == [None]
+    finally:
+        gc.enable()

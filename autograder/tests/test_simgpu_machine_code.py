@@ -54,7 +54,7 @@ def operations(body: str) -> list[Operation]:
     function = kernel_function(kernel_of(body))
     launch_once(function, 1, 64, *arguments())
     (ready,) = function.notes[Prepared].values()
-    return everything_in(ready.kernel.body)
+    return list(everything_in(ready.kernel.body))
 
 
 def cost(body: str, text: str) -> int:

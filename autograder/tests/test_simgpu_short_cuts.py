@@ -279,10 +279,10 @@ def test_warps_that_do_what_the_last_one_did_move_what_each_of_them_moves_alone(
                 results = []
                 for step, period in ((WARPS * WARP, 1), (WARPS * WARP, 4), (WARPS * WARP, WARPS), (WARP, 1)):
                     touched = np.zeros(elements * itemsize // count_prim.SECTOR_BYTES + 2, np.uint8)
-                    totals, banked = np.zeros(count_prim.TOTALS, np.int64), np.zeros(3, np.int64)
+                    totals, banked = np.zeros(4, np.int64), np.zeros(3, np.int64)
                     for first in range(0, len(lanes), step):
                         part = lanes[first : first + step], linear[first : first + step], address, itemsize
-                        count_prim.count_sectors(*part, period, touched, np.uint8(1), totals)
+                        totals += count_prim.count_sectors(*part, period, touched, np.uint8(1))
                         banked += count_prim.count_wavefronts(*part)
                     results.append([*touched, *totals, *banked])
                 assert results[0] == results[1] == results[2] == results[3]

@@ -35,7 +35,7 @@ def prepared_for(source: str) -> Prepared:
 
 
 def operations(source: str) -> list[Operation]:
-    return everything_in(prepared_for(source).kernel.body)
+    return list(everything_in(prepared_for(source).kernel.body))
 
 
 def taken_as_written_out(source: str) -> bool:

@@ -45,6 +45,7 @@ SHARED = {
 }
 
 
+NO_SECTORS = np.zeros(0, np.uint8), np.zeros(0, np.int64)  # shared memory has none
 EXCHANGES = ("exch", "cas")  # what shared memory does with words of any type
 ORDERS = ("min", "max", "nanmin", "nanmax")
 # Machine instructions of a try: load, compute, compare and swap, look whether that succeeded, go back.
@@ -83,7 +84,7 @@ class Counting:
         """Adds an access and what it moves to the row of its source line; `atomic`: which one it is."""
         space = view.buffer.space
         is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
-        joined = op.stands_for(kind == prim.WRITE)
+        joined = op.store_joined if kind == prim.WRITE else op.joined
         is_sunk = op.is_sunk and not is_left_out
         if kind == ATOMIC and (space != "global" or _is_a_loop_in_global_memory(view, atomic)):
             joined = None
@@ -239,7 +240,9 @@ class Counting:
     ) -> None:
         buffer, itemsize = view.buffer, view.data.itemsize
         new_to_first_block = 0
-        if len(parts := _parts(view, itemsize)) > 1:
+        is_one = view.field is None and view.dtype.kind != "c"
+        parts = [(0, itemsize)] if is_one else _parts(view, itemsize)
+        if len(parts) > 1:
             counted = self._count_parts(buffer, place, parts, kind)
         elif place.is_shared_by_all:
             counted = self._count_one_element(view, place, itemsize, kind)
@@ -451,11 +454,8 @@ class Counting:
         self, row: list[int], view: View, place: Place, op: Operation, is_a_loop: bool, is_of_order: bool
     ) -> None:
         """One that finds the place in order already has no more to do: whoever wants a maximum seldom finds it lower."""
-        scratch = np.zeros(view.buffer.data.nbytes // count_prim.SECTOR_BYTES + 2, np.uint8)
         itemsize = view.data.itemsize
-        counted = count_prim.count_atomics(
-            place.mask.lanes, place.by_lane, 0, itemsize, scratch, np.zeros(len(scratch), np.int64)
-        )
+        counted = count_prim.count_atomics(place.mask.lanes, place.by_lane, 0, itemsize, *NO_SECTORS)
         row[SLOT["shared_atomic_requests"]] += counted[0]
         if is_a_loop:
             row[SLOT["shared_atomic_tries"]] += counted[0] if is_of_order else counted[3]
@@ -481,10 +481,10 @@ class Counting:
         itemsize, lanes = view.data.itemsize, np.arange(place.mask.lanes.size, dtype=np.int64)
         size = view.buffer.data.size // self.batch.size
         linear = (place.by_lane - lanes * size) * WARP + lanes % WARP
-        totals = np.zeros(count_prim.TOTALS, np.int64)
         scratch = np.zeros(size * itemsize + 2, np.uint8)
-        count_prim.count_sectors(place.mask.lanes, linear, 0, itemsize, self.period, scratch, MARK[READ], totals)
-        requests, sectors, lines = (int(n) for n in totals[:3])
+        requests, sectors, lines, _ = count_prim.count_sectors(
+            place.mask.lanes, linear, 0, itemsize, self.period, scratch, MARK[READ]
+        )
         row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
         row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
 
@@ -505,9 +505,9 @@ def _count_lanes(
     buffer: Buffer, place: Place, linear: np.ndarray, origin: int, unit: int, kind: int, period: int
 ) -> GlobalCount:
     """Counts lane by lane, blocks of `period` warps; `linear` is in units of `unit` bytes from the address `origin`."""
-    totals = np.zeros(count_prim.TOTALS, np.int64)
-    count_prim.count_sectors(place.mask.lanes, linear, origin, unit, period, buffer.touched, MARK[kind], totals)
-    requests, sectors, lines, elements = (int(n) for n in totals[:4])
+    requests, sectors, lines, elements = count_prim.count_sectors(
+        place.mask.lanes, linear, origin, unit, period, buffer.touched, MARK[kind]
+    )
     wavefronts = 0
     if kind == READ:
         wavefronts = requests

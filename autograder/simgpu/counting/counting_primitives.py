@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.simgpu.primitives import WARP, WARP_SHIFT, Integer, compiled, compiled_when_called
+from autograder.simgpu.primitives import WARP, WARP_SHIFT, Integer, compiled, compiled_when_called, is_any_active
 
 SECTOR_BYTES = 32  # CUDA C++ Programming Guide: global memory is accessed in 32-byte sectors
 LINE_SECTORS = 4  # and cached in 128-byte lines
@@ -21,9 +21,6 @@ SET = 128  # slots of a warp's hash sets: 32 lanes with elements of up to 64 byt
 SET_MASK = SET - 1
 LATELY = 1024  # slots for sectors that were listed, a power of 2
 NEAR = 4096  # elements and sectors within this distance have a slot each
-
-# slots of the `totals` vector of `count_sectors`
-REQUESTS, SECTORS, LINES, ELEMENTS, TOTALS = range(5)
 
 
 @compiled("boolean(int64, int64, int64[::1], int64[::1])")
@@ -42,9 +39,10 @@ def is_new(key: Integer, tag: Integer, keys: np.ndarray, tags: np.ndarray) -> bo
 @compiled("int64(boolean[::1], int64)", boundscheck=False)
 def first_active(lanes: np.ndarray, first: Integer) -> int:
     """The first active lane of the warp that begins at `first`; the end of the warp if there is none."""
-    for lane in range(first, first + WARP):
-        if lanes[lane]:
-            return lane
+    if is_any_active(lanes, first):
+        for lane in range(first, first + WARP):
+            if lanes[lane]:
+                return lane
     return first + WARP
 
 
@@ -187,11 +185,11 @@ def count_far(
     return elements, sectors, lines
 
 
-@compiled("void(boolean[::1], int64[::1], int64, int64, int64, uint8[::1], uint8, int64[::1])")
+@compiled("UniTuple(int64, 4)(boolean[::1], int64[::1], int64, int64, int64, uint8[::1], uint8)")
 def count_sectors(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, period: Integer, touched: np.ndarray,
-    mark: Integer, totals: np.ndarray,
-) -> None:  # fmt: skip
+    mark: Integer,
+) -> tuple[int, int, int, int]:  # fmt: skip
     """Counts what one warp instruction moves: requests, distinct sectors, distinct lines and distinct elements.
 
     `address` is the byte address of element 0; `touched` has a byte per sector of the buffer and gets `mark` or-ed in. A
@@ -269,10 +267,7 @@ def count_sectors(
             before[here, 1] = -1
         else:
             before[here, 0], before[here, 1], before[here, 2], before[here, 3] = active, same, counts[same, 3], moved
-    totals[REQUESTS] += requests
-    totals[SECTORS] += sectors
-    totals[LINES] += lines
-    totals[ELEMENTS] += elements
+    return requests, sectors, lines, elements
 
 
 @compiled_when_called("int64(boolean[::1], int64[::1], int64, int64, int64[::1], int64)")
@@ -483,7 +478,8 @@ def count_atomics(
     summed over them; and how often lanes try, where of those on one address one at a time succeeds.
 
     The sectors of an atomic are not distinct sectors. Each touched sector counts as often as lanes meet on one of its
-    addresses, the largest number of them (seen on an H200; see README.md). `by_sector` adds these up for each sector.
+    addresses, the largest number of them (seen on an H200; see README.md). `by_sector` adds these up for each sector; in
+    shared memory, where `touched` is empty, there are none.
     """
     keys, tags, lanes_on = np.empty(SET, np.int64), np.zeros(SET, np.int64), np.empty(SET, np.int64)
     sector_keys, sector_tags, largest = np.empty(SET, np.int64), np.zeros(SET, np.int64), np.empty(SET, np.int64)
@@ -491,6 +487,8 @@ def count_atomics(
     first_sector = address >> SECTOR_SHIFT
     requests = sectors = worst = summed = tries = 0
     for first in range(0, lanes.shape[0], WARP):
+        if not is_any_active(lanes, first):
+            continue
         tag = np.int64(first + 1)
         n = 0
         for lane in range(first, first + WARP):
@@ -516,6 +514,8 @@ def count_atomics(
             here = lanes_on[slots[i]]
             most = max(most, here)
             tries += here * (here + 1) // 2
+            if touched.shape[0] == 0:
+                continue
             sector = ((address + keys[slots[i]] * itemsize) >> SECTOR_SHIFT) - first_sector
             slot = sector & SET_MASK
             while sector_tags[slot] == tag and sector_keys[slot] != sector:

@@ -94,12 +94,14 @@ class Place:
     Of a pattern, `base` is the lowest element that an active lane accesses.
     """
 
-    __slots__ = ("mask", "pattern", "base", "_linear")
+    __slots__ = ("mask", "pattern", "base", "is_shared_by_all", "_linear", "_by_lane")
 
     def __init__(
         self, linear: np.ndarray | int | None, mask: Mask, pattern: Pattern | None = None, base: int = 0
     ) -> None:
         self._linear = linear
+        self._by_lane: np.ndarray | None = None  # of an element that all lanes share
+        self.is_shared_by_all = isinstance(linear, int)
         self.mask = mask
         self.pattern = pattern
         self.base = base
@@ -115,10 +117,6 @@ class Place:
         return self._linear
 
     @property
-    def is_shared_by_all(self) -> bool:
-        return isinstance(self._linear, int)
-
-    @property
     def first_element(self) -> int:
         """The element of the first active lane; of a pattern, the lowest element."""
         if self.pattern is not None:
@@ -130,4 +128,8 @@ class Place:
     def by_lane(self) -> np.ndarray:
         """Element offsets by lane, even if all lanes share one."""
         linear = self.linear
-        return np.full(len(self.mask.lanes), linear, np.int64) if isinstance(linear, int) else linear
+        if not isinstance(linear, int):
+            return linear
+        if self._by_lane is None:
+            self._by_lane = np.full(len(self.mask.lanes), linear, np.int64)
+        return self._by_lane

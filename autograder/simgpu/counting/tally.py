@@ -92,13 +92,12 @@ class Tally:
     def lines(self) -> dict[Line, tuple[Counters, Counters]]:
         """Of each line what the source says, and what the compiler leaves."""
         known = sorted({*self.rows, *self.source_rows, *self.compiled_rows})
-        return {
-            line: (
-                Counters.of(_as_said(self._sum(line, self.source_rows))),
-                Counters.of(self._sum(line, self.compiled_rows)),
-            )
-            for line in known
-        }
+        return {line: self._of_line(line) for line in known}
+
+    def _of_line(self, line: Line) -> tuple[Counters, Counters]:
+        said, left = _as_said(self._sum(line, self.source_rows)), self._sum(line, self.compiled_rows)
+        source = Counters.of(said)
+        return source, source if said == left else Counters.of(left)
 
     def totals(self, **of_the_launch: int) -> tuple[Counters, Counters]:
         """Totals of what the source says and of what the compiler leaves; `of_the_launch`: counts that no line has."""

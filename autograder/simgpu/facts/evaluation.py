@@ -85,6 +85,7 @@ class Evaluation:
         self.library_calls = LibraryCalls(here, results, memory, atomics, observer)
         # by branch: pairs of loads of the same element, one in each arm
         self.in_both_arms: dict[Operation, list[tuple[Operation, Operation]]] = {}
+        self._constants: dict[Operation, Known] = {}
         self._where_all: dict[Operation, Scope] = {}  # by `and` or `or`: where all operands were evaluated
 
     def value(self, op: Expression, scope: Scope) -> Known:
@@ -98,7 +99,10 @@ class Evaluation:
             case Local():
                 return scope.variables.get(op.name, ANYTHING)
             case Constant():
-                return self.results.constant(op.constant)
+                known = self._constants.get(op)
+                if known is None:
+                    known = self._constants[op] = self.results.constant(op.constant)
+                return known
             case Captured():
                 return self.results.captured(op.found)
             case Binary():

@@ -121,7 +121,9 @@ class KnownResults:
         op.multiplies = left.is_product or right.is_product
         operands = sorted([left, right], key=lambda n: n.form) if kind in (ast.Add, ast.Mult) else [left, right]
         made = self.of_pure((kind, dtype), operands, dtype)
-        return replace(made, is_product=kind is ast.Mult and dtype is not None and dtype.kind == "f")
+        if kind is not ast.Mult or dtype is None or dtype.kind != "f":
+            return made
+        return KnownNumber(made.dtype, made.form, made.varies, is_product=True)
 
     def _of_integers(self, kind: type[ast.operator], left: Form, right: Form) -> Form:
         if kind in (ast.Add, ast.Sub):
@@ -181,7 +183,7 @@ class KnownResults:
         if given.dtype == dtype:
             return given
         if dtype.kind in "iu" and given.dtype is not None and given.dtype.kind in "iub":
-            return replace(given, dtype=dtype)
+            return KnownNumber(dtype, given.form, given.varies, given.made_by, given.is_product)
         return self.of_pure(("convert", dtype), arguments, dtype)
 
     def cast(self, dtype: np.dtype | None, known: Known) -> Known:

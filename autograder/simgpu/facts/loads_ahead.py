@@ -31,10 +31,13 @@ class LoadsAhead:
     def __init__(self, found: Found, integers: Integers) -> None:
         self.found = found
         self.integers = integers
+        self._all: dict[Operation, tuple[Operation, ...]] = {}  # by operation: what `_all_in` gives
+        self._used: dict[Operation, frozenset[Place]] = {}  # by statement: what it uses
+        self._costs: dict[Operation, float] = {}  # by operation: its instructions
 
     def conclude(self, part: Operation) -> None:
         """Notes on each load of an operation whether it is asked for long before its value is used."""
-        for each in _all_in(part):
+        for each in self._all_in(part):
             if isinstance(each, (For, While)):
                 self._block(each.body, is_repeated=True)
             elif isinstance(each, Block):
@@ -49,7 +52,7 @@ class LoadsAhead:
 
     def _kept_in(self, statement: Operation) -> Iterator[tuple[Place, Sequence[Operation]]]:
         """The loads of a statement whose value goes to a variable or a local array, and where it goes."""
-        for each in _all_in(statement):
+        for each in self._all_in(statement):
             if not isinstance(each, Assign) or len(each.targets) != 1:
                 continue
             loads = [load for load in self._values_of(each.operand) if self._is_global_load(load)]
@@ -86,28 +89,41 @@ class LoadsAhead:
         return None
 
     def _uses(self, statement: Operation, place: Place) -> bool:
-        kind, what = place
-        for each in _all_in(statement):
-            if kind == "name":
-                if isinstance(each, (Local, UpdateName)) and each.name == what:
-                    return True
-                continue
+        used = self._used.get(statement)
+        if used is None:
+            used = self._used[statement] = frozenset(self._uses_of(statement))
+        return place in used
+
+    def _uses_of(self, statement: Operation) -> Iterator[Place]:
+        """The places whose value a statement uses."""
+        for each in self._all_in(statement):
+            if isinstance(each, (Local, UpdateName)):
+                yield "name", each.name
             reached = self.found.reached.get(each)
-            is_read = isinstance(each, Subscript) and each not in self.found.stores
-            if reached is not None and reached.array.identity == what and is_read:
-                return True
+            if reached is not None and isinstance(each, Subscript) and each not in self.found.stores:
+                yield "array", reached.array.identity
             if isinstance(each, UpdateElement):
                 updated = self.found.reached.get(each.reached)
-                if updated is not None and updated.array.identity == what:
-                    return True
-        return False
+                if updated is not None:
+                    yield "array", updated.array.identity
 
     def _instructions(self, op: Operation) -> float:
         """The instructions of an operation, of a loop of known length those of all rounds, of others those of one."""
-        own = float(op.slots) + sum(map(self._instructions, _parts_of(op)))
-        if isinstance(op, For):
-            return own * max(1, len(self.integers.values_of(op) or ()))
-        return own
+        known = self._costs.get(op)
+        if known is None:
+            known = float(op.slots) + sum(map(self._instructions, _parts_of(op)))
+            if isinstance(op, For):
+                known *= max(1, len(self.integers.values_of(op) or ()))
+            self._costs[op] = known
+        return known
+
+    def _all_in(self, op: Operation) -> tuple[Operation, ...]:
+        """An operation and everything in it, device functions included."""
+        known = self._all.get(op)
+        if known is None:
+            inside = [part for each in _parts_of(op) for part in self._all_in(each)]
+            known = self._all[op] = (op, *inside)
+        return known
 
 
 def _parts_of(op: Operation) -> Iterator[Operation]:
@@ -115,10 +131,3 @@ def _parts_of(op: Operation) -> Iterator[Operation]:
     if isinstance(op, FunctionCall):
         for body in op.bodies.values():
             yield body.body
-
-
-def _all_in(op: Operation) -> Iterator[Operation]:
-    """An operation and everything in it, device functions included."""
-    yield op
-    for each in _parts_of(op):
-        yield from _all_in(each)

@@ -251,6 +251,7 @@ class RunningLaunch(LaunchState):
                 self.warps = self.warps_so_far(machine)
                 self.chooser.stopped(self, machine)
                 self.local_bytes_per_thread = max(self.local_bytes_per_thread, machine.local_bytes)
+                machine.tapes = None  # which know the machine: its vectors are free for the next one without a search
                 if fault is not None or self.interrupted is not None or self.debug is not None and self.raised is not None:
                     break
         self.machine = None
@@ -377,7 +378,7 @@ class RunningLaunch(LaunchState):
 
     def profile_of(self, line: Line, source: Counters, compiled: Counters) -> LineProfile:
         """A source line's counts, with the reasons where the two differ."""
-        why = () if source == compiled else self.prepared.reasons.get(line, ())
+        why = () if source is compiled else self.prepared.reasons.get(line, ())
         return LineProfile(line, self.text_of(line), source, compiled, why)
 
     def text_of(self, line: Line) -> str:

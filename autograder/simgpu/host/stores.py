@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.simgpu.counting.counting_primitives import SECTOR_BYTES
+from autograder.simgpu.primitives import compiled_when_called
 from autograder.simgpu.values.lanes import Geometry
 from autograder.simgpu.values.memory import Buffer
 
@@ -23,18 +24,43 @@ class Stores:
 def stores_since(buffer: Buffer, since: int, geometry: Geometry, carried_out: np.ndarray) -> Stores:
     """What was written from a stamp on; `carried_out`: the launch's blocks in the order of their threads."""
     sectors = buffer.written_sectors()
-    first = sectors * SECTOR_BYTES // buffer.itemsize
-    last = (sectors * SECTOR_BYTES + SECTOR_BYTES - 1) // buffer.itemsize
-    elements = first[:, None] + np.arange(SECTOR_BYTES // buffer.itemsize + 2)
-    elements = elements[(elements <= last[:, None]) & (elements < len(buffer.data))]
-    elements = elements[first_of_each(elements)]  # an element may lie in two sectors, one after the other
-    if buffer.shadow is None:
-        elements = elements[:0]
-        return Stores(elements, elements, False)
-    elements = elements[buffer.shadow.written_at[elements] >= since]
-    threads = buffer.shadow.writes.threads[elements].astype(np.int64)
-    blocks = carried_out[np.where(threads < 0, 0, threads) // geometry.padded]
-    return Stores(elements, blocks, bool(np.any(threads < 0)))
+    if buffer.shadow is None or not len(sectors):
+        nothing = np.zeros(0, np.int64)
+        return Stores(nothing, nothing, False)
+    elements = np.empty(min(len(buffer.data), len(sectors) * (SECTOR_BYTES // buffer.itemsize + 2)), np.int64)
+    places = np.empty_like(elements)
+    writes = buffer.shadow.writes
+    found, has_atomics = list_written(
+        sectors, buffer.itemsize, writes.stamps, writes.threads, since, geometry.padded, elements, places
+    )
+    return Stores(elements[:found].copy(), carried_out[places[:found]], has_atomics)
+
+
+@compiled_when_called(
+    "Tuple((int64, boolean))(int64[::1], int64, int32[::1], int32[::1], int64, int64, int64[::1], int64[::1])"
+)
+def list_written(
+    sectors: np.ndarray, itemsize: int, stamps: np.ndarray, threads: np.ndarray, since: int, threads_padded: int,
+    elements: np.ndarray, places: np.ndarray,
+) -> tuple[int, bool]:  # fmt: skip
+    """Lists the elements in these sectors that were written from a stamp on, and which block of those carried out did it.
+
+    Returns how many there are, and whether any of it was an atomic, whose block is taken to be the first.
+    """
+    found = 0
+    has_atomics = False
+    following = 0  # an element may lie in two sectors, one after the other
+    for i in range(sectors.shape[0]):
+        begin = sectors[i] * SECTOR_BYTES
+        end = min((begin + SECTOR_BYTES - 1) // itemsize + 1, stamps.shape[0])
+        for e in range(max(begin // itemsize, following), end):
+            if stamps[e] >= since:
+                elements[found] = e
+                places[found] = max(threads[e], 0) // threads_padded
+                has_atomics |= threads[e] < 0
+                found += 1
+        following = end
+    return found, has_atomics
 
 
 def first_of_each(ascending: np.ndarray) -> np.ndarray:

@@ -80,7 +80,7 @@ class Memory:
         elif not len(data):
             return np.full(self.batch.size, _garbage(data.dtype), data.dtype)
         else:
-            value = data.take(place.by_lane, mode="clip")
+            value = _gather(data, place.by_lane, 0)
         if place.mask is not mask:  # outside its array a lane reads what a sum must not survive unnoticed
             value[mask.lanes & ~place.mask.lanes] = _garbage(data.dtype)
         return value
@@ -100,7 +100,7 @@ class Memory:
             if element >= 0:
                 self.counting.count_register(mask, op, WRITE)
                 if not isinstance(value, NUMBERS) or value.dtype is not view.data.dtype:
-                    value = self.cast(value, view.data.dtype, mask.where, view, op)
+                    value = self.cast(value, view.data.dtype, mask, view, op)
                 if mask.active == self.batch.size:
                     registers.rows[:, element] = value
                 else:
@@ -110,25 +110,28 @@ class Memory:
         if view.read_only:
             raise op.fault(*cannot_be_written(view))
         place = self.addressing.locate(view, indices, mask, op, WRITE)
-        data, where, pattern = view.data, place.mask.where, place.pattern
+        data, storing, pattern = view.data, place.mask, place.pattern
         if view.buffer.space == "local" and not op.is_of_local_memory and self.counting.trace is None:
-            self.counting.count_register(place.mask, op, WRITE)
-            value = self.cast(value, data.dtype, where, view, op)
+            self.counting.count_register(storing, op, WRITE)
+            value = self.cast(value, data.dtype, storing, view, op)
         else:
             self.counting.count(view, place, op, WRITE)
-            value = self.cast(value, data.dtype, where, view, op)
+            value = self.cast(value, data.dtype, storing, view, op)
             self.ordering.check(view, place, op, WRITE, value)
-        if not len(where):
+        if not storing.active:
             return
         if pattern is not None and pattern.step:
             data[place.base : place.base + pattern.span : pattern.step] = value
         elif place.is_shared_by_all:
             if alone is None or alone.mask is not mask or alone.view is not view:
                 self._note_alone(view, place, op, WRITE)
-            data[place.linear] = value[where[-1]] if isinstance(value, np.ndarray) else value
-        elif len(where) == self.batch.size:
+            data[place.linear] = value[storing.where[-1]] if isinstance(value, np.ndarray) else value
+        elif isinstance(value, np.ndarray) and _are_words(data) and _are_words(value) and value.flags.writeable:
+            prim.put_words(storing.lanes, place.by_lane, value.view(np.uint32), data.view(np.uint32))
+        elif storing.active == self.batch.size:
             data[place.by_lane] = value
         else:
+            where = storing.where
             data[place.by_lane[where]] = value[where] if isinstance(value, np.ndarray) else value
         self.changes += 1
 
@@ -171,12 +174,12 @@ class Memory:
         place = self.addressing.locate(view, indices, mask, op, ATOMIC)
         self.counting.count(view, place, op, ATOMIC, operation)
         self.ordering.check(view, place, op, ATOMIC, reads=operation != "exch" or want_old)
-        data = view.data
-        where = place.mask.where
+        data, active = view.data, place.mask.active
         old = np.zeros(self.batch.size, data.dtype) if want_old else None
-        if len(where):
-            cast = [self.cast(v, data.dtype, where, view, op) for v in values]
-            operands = [v[where] if isinstance(v, np.ndarray) else np.full(len(where), v) for v in cast]
+        if active:
+            where = slice(None) if active == self.batch.size else place.mask.where
+            cast = [self.cast(v, data.dtype, place.mask, view, op) for v in values]
+            operands = [v[where] if isinstance(v, np.ndarray) else np.full(active, v) for v in cast]
             elements = place.by_lane[where]
             held = data[elements] if operation in MAY_CHANGE_NOTHING else None
             tickets = self.tickets
@@ -184,16 +187,16 @@ class Memory:
             if old is not None:
                 old[where] = before
             if tickets is not None and view.buffer.space != "local":
-                wrote = np.ones(len(where), np.bool_)
+                wrote = np.ones(active, np.bool_)
                 if operation == "cas" and before is not None:
                     wrote = np.equal(before, operands[0])
-                tickets.take(view.buffer, elements, where, wrote, want_old)
+                tickets.take(view.buffer, elements, place.mask.where, wrote, want_old)
             if held is None or not np.array_equal(held, data[elements]):
                 self.changes += 1
         return old
 
-    def cast(self, value: Value, dtype: np.dtype, where: np.ndarray, view: View, op: Operation) -> Number:
-        """`value` in the array's dtype; integers that do not fit wrap around and are reported."""
+    def cast(self, value: Value, dtype: np.dtype, mask: Mask, view: View, op: Operation) -> Number:
+        """`value` in the array's dtype; integers of these lanes that do not fit wrap around and are reported."""
         if isinstance(value, (str, bytes)):
             if dtype.kind != ("U" if isinstance(value, str) else "S"):
                 raise op.fault(f"A text cannot be stored in `{view.name}` ({dtype}).")
@@ -201,11 +204,15 @@ class Memory:
         number = value if isinstance(value, (np.ndarray, np.generic)) else scalar(value)
         if number.dtype == dtype:
             return number
-        if dtype.kind in "iu" and number.dtype.kind in "iu" and len(where):
+        if dtype.kind in "iu" and number.dtype.kind in "iu" and mask.active:
+            wrapped = number.astype(dtype)
+            if number.dtype.kind == dtype.kind and (wrapped == number).all():
+                return wrapped
             limits = np.iinfo(dtype)
-            active = number[where] if isinstance(number, np.ndarray) else np.asarray(number)
+            active = number[mask.where] if isinstance(number, np.ndarray) else np.asarray(number)
             if np.any(np.less(active, limits.min)) or np.any(np.greater(active, limits.max)):
-                self.reports.report_overflow(view, active, dtype, where, op)
+                self.reports.report_overflow(view, active, dtype, mask.where, op)
+            return wrapped
         if dtype.kind in "iu" and number.dtype.kind == "f":
             return np.nan_to_num(number, nan=0.0, posinf=0.0, neginf=0.0).astype(np.int64).astype(dtype)
         if number.dtype.kind == "c" and dtype.kind != "c":
@@ -215,11 +222,16 @@ class Memory:
 
 def _gather(data: np.ndarray, offsets: np.ndarray, base: int) -> np.ndarray:
     """The elements this far behind `base`, all of them inside the array."""
-    if data.itemsize != 4 or data.dtype.kind not in "iuf" or len(offsets) < MANY or not data.flags.c_contiguous:
+    if len(offsets) < MANY or not _are_words(data):
         return data[base:].take(offsets, mode="clip")
     taken = np.empty(len(offsets), data.dtype)
     prim.take_words(data.view(np.uint32), offsets.view(np.uint64), base, taken.view(np.uint32))
     return taken
+
+
+def _are_words(data: np.ndarray) -> bool:
+    """Whether elements are numbers of four bytes, one behind the other."""
+    return data.itemsize == 4 and data.dtype.kind in "iuf" and data.flags.c_contiguous
 
 
 def _garbage(dtype: np.dtype) -> np.generic:

@@ -20,6 +20,8 @@ from autograder.simgpu.values.lanes import Batch, Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import Indices
 
+INT64 = np.dtype(np.int64)
+MOST_WIDE = 8  # index vectors that are kept as int64 too
 NO_INDEX = np.zeros(1, np.int64)
 TOO_LARGE = np.uint64(1 << 62)
 NO_ORIGIN = np.zeros(0, np.int64)
@@ -54,6 +56,8 @@ class Addressing:
         self.sums = sums
         self.reports = reports
         self._inside = np.empty(batch.size, np.bool_)
+        self._totals = np.zeros(prim.TOTALS, np.int64)  # of an access; of nearly all they stay 0
+        self._wide: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by id: index vectors, and they as int64
         self._patterns: dict[Operation, Pattern] = {}
         self._last: tuple[Operation, Mask, View, Indices, Place] | None = None  # the last access that took the long way
         self._seen: dict[Operation, tuple[Mask, View, tuple[np.ndarray, ...]]] = {}
@@ -166,41 +170,55 @@ class Addressing:
     ) -> tuple[np.ndarray, Mask, bool]:
         """Element offsets, the mask of the lanes that stay inside the array, and whether no index counts from its end."""
         linear = np.empty(self.batch.size, np.int64)
-        origin = view.offset if isinstance(view.offset, np.ndarray) else NO_ORIGIN
-        varying = [(axis, index) for axis, index in enumerate(indices) if isinstance(index, np.ndarray)]
-        shared = sum(
-            (int(i) + (view.shape[axis] if int(i) < 0 else 0)) * view.strides[axis]
-            for axis, i in enumerate(indices)
-            if not isinstance(i, np.ndarray)
-        )
-        if not isinstance(view.offset, np.ndarray):
-            shared += view.offset
+        origin, shared = (view.offset, 0) if isinstance(view.offset, np.ndarray) else (NO_ORIGIN, view.offset)
+        varying: list[tuple[int, np.ndarray]] = []
+        for axis, index in enumerate(indices):
+            if isinstance(index, np.ndarray):
+                varying.append((axis, index))
+            else:
+                i = int(index)
+                shared += (i + view.shape[axis] if i < 0 else i) * view.strides[axis]
         if not varying:
             linear[:] = shared
             if origin is not NO_ORIGIN:
                 linear += origin
             return linear, mask, True
-        totals = np.zeros(prim.TOTALS, np.int64)
-        lanes = mask.lanes
+        totals, lanes = self._totals, mask.lanes
+        is_plain = True
         for pair in range(0, len(varying), 2):
             (axis0, index0), *second = varying[pair : pair + 2]
             axis1, index1 = second[0] if second else (0, NO_INDEX)
             part = linear if pair == 0 else np.empty_like(linear)
-            prim.locate(
-                lanes, _int64(index0), view.shape[axis0], view.strides[axis0], bool(second), _int64(index1),
+            is_plain &= prim.locate(
+                lanes, self._as_int64(index0), view.shape[axis0], view.strides[axis0], bool(second), self._as_int64(index1),
                 view.shape[axis1], view.strides[axis1], shared if pair == 0 else 0, origin if pair == 0 else NO_ORIGIN, part,
                 self._inside, totals,
             )  # fmt: skip
             if pair:
                 linear += part
-            if totals[prim.BAD_COUNT] or len(varying) > 2:
+            if not is_plain or len(varying) > 2:
                 lanes = lanes & self._inside
+        if is_plain:
+            return linear, mask, True
+        self._totals = np.zeros(prim.TOTALS, np.int64)
         if totals[prim.WRAPPED_COUNT]:
             self.reports.report_negative(view, indices, mask, totals[prim.WRAPPED_LANE : prim.WRAPPED_LANE + 1], op, kind)
         if totals[prim.BAD_COUNT]:
             self.reports.report_outside(view, indices, mask, np.flatnonzero(mask.lanes & ~lanes), op, kind)
             mask = mask.only(lanes)
         return linear, mask, not totals[prim.WRAPPED_COUNT]
+
+
+    def _as_int64(self, index: np.ndarray) -> np.ndarray:
+        """`_int64`; kept for the next access by the same vector, as of `threadIdx`, which is int32."""
+        if index.dtype is INT64:
+            return np.ascontiguousarray(index)
+        known = self._wide.get(id(index))
+        if known is None:
+            if len(self._wide) >= MOST_WIDE:
+                self._wide.clear()
+            known = self._wide[id(index)] = index, _int64(index)
+        return known[1]
 
 
 def pattern_of(
@@ -228,7 +246,12 @@ def _unit(distances: np.ndarray) -> int:
 
 
 def _same(one: Indices, other: Indices) -> bool:
-    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+    if len(one) != len(other):
+        return False
+    for mine, theirs in zip(one, other, strict=True):  # noqa: SIM110  a generator costs more than what it goes through
+        if mine is not theirs:
+            return False
+    return True
 
 
 def _int64(index: np.ndarray) -> np.ndarray:

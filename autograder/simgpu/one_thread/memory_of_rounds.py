@@ -49,7 +49,7 @@ class MemoryOfRounds:
     def store(self, view: View, indices: Indices, value: Value, mask: Mask, op: Operation) -> None:
         elements = self._elements(view, indices, op, WRITE)
         with np.errstate(all="ignore"):
-            cast_value = Memory.cast(cast(Memory, self), value, view.data.dtype, mask.where, view, op)
+            cast_value = Memory.cast(cast(Memory, self), value, view.data.dtype, mask, view, op)
         self.waiting.append((view, elements, cast_value))
 
     def _elements(self, view: View, indices: Indices, op: Operation, kind: int) -> np.ndarray:

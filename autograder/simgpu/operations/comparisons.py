@@ -16,6 +16,7 @@ from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.values import NUMBERS, Number, Value
 
+ORDINARY = "iubf"  # kinds of dtype whose elements are plain numbers
 COMPARISONS = {
     ast.Lt: np.less,
     ast.LtE: np.less_equal,
@@ -30,7 +31,10 @@ def compare(
     machine: Machine, op: Operation, kind: type[ast.cmpop], left: Value, right: Value, mask: Mask
 ) -> Number:
     """One comparison of two values, counted."""
-    if not isinstance(left, NUMBERS) or not isinstance(right, NUMBERS):
+    if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+        if kind in COMPARISONS and left.dtype.kind in ORDINARY and right.dtype.kind in ORDINARY:
+            return _compare_numbers(machine, op, kind, left, right, mask)
+    else:
         own = structured.operated(machine, op, kind, (left, right), mask)
         if own is not None:
             return number(own[0], op)
@@ -61,12 +65,19 @@ def compare(
     left, right = number(left, op), number(right, op)
     if left.dtype.kind in DATES or right.dtype.kind in DATES:
         return date_arithmetic(machine, op, COMPARISONS[kind], left, right, mask)
+    return _compare_numbers(machine, op, kind, left, right, mask)
+
+
+def _compare_numbers(
+    machine: Machine, op: Operation, kind: type[ast.cmpop], left: Number, right: Number, mask: Mask
+) -> Number:
+    """One comparison of two numbers, counted."""
     row = machine.books.instruction(op, mask)
-    are_whole = left.dtype.kind in "iub" and right.dtype.kind in "iub"  # signed and unsigned ones compare by value
-    if left.dtype != right.dtype and not are_whole:
+    is_whole = left.dtype.kind in "iub"
+    if left.dtype != right.dtype and not (is_whole and right.dtype.kind in "iub"):  # signed and unsigned compare by value
         wide = nt.common(left.dtype, right.dtype)
         left, right = left.astype(wide), right.astype(wide)
-    is_whole = left.dtype.kind in "iub"
+        is_whole = left.dtype.kind in "iub"
     row[INTEGER_SLOT if is_whole else OPERATION_SLOT.get(left.dtype.itemsize, INTEGER_SLOT)] += mask.active
     result: Number = COMPARISONS[kind](left, right)
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import EllipsisType
 from typing import TypeGuard
@@ -25,7 +25,7 @@ from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.registry import CALLS, METHODS, VALUES
 from autograder.simgpu.operations.slicing import check_one_length, field_value, lengths_of, of_element, part_of, size_of
 from autograder.simgpu.operations.steps import Expression
-from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.lanes import Batch, Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.records import Record, as_record
 from autograder.simgpu.values.structures import Structure
@@ -185,22 +185,26 @@ def _are_indices(values: list[Value]) -> TypeGuard[list[Number]]:
 class Attribute(Expression):
     """`value.name`."""
 
-    __slots__ = ("owner", "name", "of_library")
+    __slots__ = ("owner", "name", "of_library", "built_in")
 
     def __init__(self, node: ast.AST, function: Function, owner: Expression, name: str) -> None:
         super().__init__(node, function)
         self.owner, self.name = owner, name
         self.of_library: tuple[Value, Value] | None = None  # a name of the library, and what it was found to stand for
+        self.built_in: tuple[Value, Callable[[Batch], Value]] | None = None  # likewise, of one with a value in each batch
 
     def value(self, machine: Machine, mask: Mask) -> Value:
         owner, name = self.owner.value(machine, mask), self.name
         if isinstance(owner, Reference):
             if self.of_library is not None and self.of_library[0] is owner:
                 return self.of_library[1]
+            if self.built_in is not None and self.built_in[0] is owner:
+                return self.built_in[1](machine.batch)
             path = f"{owner.path}.{name}"
             if isinstance(owner, TypeReference) and name == "type":
                 return owner
             if path in VALUES:
+                self.built_in = owner, VALUES[path]
                 return VALUES[path](machine.batch)
             if path in MISSING_NAMES:
                 raise self.fault(MISSING_NAMES[path], INSTEAD_OF_MISSING)

@@ -43,7 +43,7 @@ class Operation:
         "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
         "is_ahead", "is_folded", "wraps", "multiplies", "divides_in_parts",
         "leaves_no_load", "leaves_no_store", "by_round", "joined", "store_joined", "is_selected", "is_sunk", "slots", "once",
-        "_made_of",
+        "_made_of", "_everything",
     )  # fmt: skip
 
     def __init__(self, node: ast.AST, function: Function) -> None:
@@ -51,6 +51,7 @@ class Operation:
         self.function = function
         self.line = Line(function.file, getattr(node, "lineno", function.node.lineno))
         self._made_of: tuple[Operation, ...] | None = None
+        self._everything: tuple[Operation, ...] | None = None  # see `everything_in`
         # facts, which `facts` works out before a launch:
         self.is_under_atomic = False  # reached only if a condition on an atomic's result allows it: see tickets.py
         self.has_cheap_address = False  # of an access in a loop: the compiler keeps it, or advances it by one addition
@@ -128,12 +129,17 @@ def _add_operations(found: list[Operation], several: Any) -> None:
             _add_operations(found, value)
 
 
-def everything_in(op: Operation) -> list[Operation]:
-    """An operation and all that it is made of."""
-    found: list[Operation] = []
-    waiting: list[Operation] = [op]
-    while waiting:
-        each = waiting.pop()
-        found.append(each)
-        waiting.extend(each.parts())
-    return found
+def everything_in(op: Operation) -> tuple[Operation, ...]:
+    """An operation and all that it is made of; kept with it, since many ask."""
+    if op._everything is None:
+        found: list[Operation] = []
+        waiting: list[Operation] = [op]
+        while waiting:
+            each = waiting.pop()
+            if each._everything is not None:
+                found.extend(each._everything)
+                continue
+            found.append(each)
+            waiting.extend(each.parts())
+        op._everything = tuple(found)
+    return op._everything

@@ -14,6 +14,7 @@ from autograder.simgpu.primitives import (
     Truth,
     compiled,
     compiled_when_called,
+    is_any_active,
 )
 
 # how far apart two threads are; the breadth of a row of the shadow: how far apart those are that stand behind it
@@ -284,7 +285,7 @@ def record_run(
 
 
 @compiled(
-    "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, boolean, int32[::1], int32[::1],"
+    "boolean(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, boolean, int32[::1], int32[::1],"
     " int32[::1], int32[::1], int16[::1], int32[::1], int32[::1], int16[::1], int32[::1], int32[::1], int16[::1], int64,"
     " int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1], int64[:, ::1], int64[:, ::1], int32[:, ::1], int64[::1])"
 )
@@ -296,8 +297,8 @@ def check_order(
     plain_writers: np.ndarray, plain_places: np.ndarray, first_word: Integer, fenced: np.ndarray,
     seen: np.ndarray, seen_by_group: np.ndarray, releases: np.ndarray, newest: np.ndarray,
     earlier_fences: np.ndarray, findings: np.ndarray,
-) -> None:  # fmt: skip
-    """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
+) -> bool:  # fmt: skip
+    """Holds one access against the shadow of earlier ones, then records it; whether there are races or uninitialised reads.
 
     The shadow has three rows of each of these, by element: stamp, thread (negative: atomic) and site * 4 + breadth of the
     last write; stamp, thread and site * 4 + breadth of the reads; stamp, thread and site * 4 of the last ordinary write,
@@ -309,6 +310,8 @@ def check_order(
     """
     knows = seen.shape[0] > 0
     for first_lane in range(0, lanes.shape[0], WARP):
+        if not is_any_active(lanes, first_lane):
+            continue
         slot = first_lane // threads_padded
         block_first = first_thread + slot * threads_padded  # threads of this lane's block: [block_first, block_last]
         block_last = block_first + threads_padded - 1
@@ -339,6 +342,23 @@ def check_order(
                 continue
             e = linear[lane]
             me = first_thread + lane
+            if kind == ATOMIC and not knows:  # likewise: none before it but atomics
+                at = np.uint64(e)
+                last_write = np.int64(write_stamps[at])
+                last_read = np.int64(read_stamps[at]) if has_reads else np.int64(0)
+                if (last_read < grid_sync or last_read == 0) and (last_write > 0 or not check_unset):
+                    is_first: Truth = last_write < grid_sync or last_write == 0
+                    if is_first or writers[at] < 0 and (plain_stamps[at] < grid_sync or plain_stamps[at] == 0):
+                        together: Integer = ALONE
+                        if not is_first:
+                            together = joined(
+                                -1 - np.int64(writers[at]), write_places[at] & 3, last_write, me, my_warp, block_first,
+                                block_last, warp_base, block_base,
+                            )  # fmt: skip
+                        write_stamps[at] = now
+                        writers[at] = -1 - me
+                        write_places[at] = site << 2 | together
+                        continue
             if kind != ATOMIC and not knows:  # most accesses: nothing before them that a barrier had not put in order
                 at = np.uint64(e)
                 last_write = np.int64(write_stamps[at])
@@ -469,6 +489,7 @@ def check_order(
                 read_stamps[e] = now
                 readers[e] = me
                 read_places[e] = site << 2 | breadth
+    return bool(findings[RACE_COUNT] > 0 or findings[UNSET_COUNT] > 0)
 
 
 @compiled_when_called("boolean(boolean[::1], int64[::1], int32[::1])")

@@ -34,6 +34,9 @@ class Ordering:
         self.order = order
         self.tickets = tickets
         self.reports = reports
+        self._padded = batch.geometry.padded
+        self._sites: dict[Operation, int] = {}
+        self._findings = np.zeros(order_prim.FINDINGS, np.int64)  # of an access; of nearly all there are none
 
     def check(
         self, view: View, place: Place, op: Operation, kind: int, value: Number | None = None, reads: bool = True
@@ -52,13 +55,15 @@ class Ordering:
                 return
             if order_prim.are_all_set(place.mask.lanes, place.by_lane, buffer.shadow.written_at):
                 return  # nobody writes it in this launch: no race can come of it
-        order, site, shadow = self.order, self.launch.site(op.line), buffer.need_shadow()
+        order, site, shadow = self.order, self._sites.get(op), buffer.need_shadow()
+        if site is None:
+            site = self._sites[op] = self.launch.site(op.line)
         if kind == READ:
             shadow.last_read = max(shadow.last_read, order.now)
         if kind == READ and buffer.space == "shared" and place.pattern is not None and place.pattern.is_read_together:
             if self._check_by_element(place, place.pattern, site, shadow):
                 return
-        tickets, seen = self.tickets, NO_TICKETS
+        tickets, seen, linear = self.tickets, NO_TICKETS, place.by_lane
         is_under_atomic = op.is_under_atomic or order.calls_under_atomic > 0
         if tickets is not None and is_under_atomic:
             words = tickets.words
@@ -66,16 +71,18 @@ class Ordering:
                 words.first_of(buffer), tickets.fenced, tickets.seen, tickets.seen_by_group, words.releases, words.newest,
                 words.earlier_fences,
             )  # fmt: skip
-        accesses = *shadow.writes, *shadow.reads, *shadow.plain_writes, *seen
-        findings = np.zeros(order_prim.FINDINGS, np.int64)
-        order_prim.check_order(
-            place.mask.lanes, place.by_lane, kind, self.batch.first_thread,
-            self.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
+        accesses, findings = (*shadow.writes, *shadow.reads, *shadow.plain_writes, *seen), self._findings
+        has_found = order_prim.check_order(
+            place.mask.lanes, linear, kind, self.batch.first_thread,
+            self._padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
             site, order.grid_sync, shadow.last_read >= order.grid_sync, order.block_sync, order.warp_sync,
             *accesses, findings,
         )  # fmt: skip
         if tickets is not None and seen is not NO_TICKETS and kind == WRITE:
-            tickets.give_back(buffer, place.by_lane, place.mask.where)
+            tickets.give_back(buffer, linear, place.mask.where)
+        if not has_found:
+            return
+        self._findings = np.zeros_like(findings)
         if findings[order_prim.UNSET_COUNT]:
             self.reports.report_unset(view, place, findings, op, kind)
         if findings[order_prim.RACE_COUNT]:
@@ -86,10 +93,10 @@ class Ordering:
         if pattern.readers is None:
             pattern.readers = readers_of(pattern)
         readers = pattern.readers
-        batch, order = self.batch, self.order
+        order = self.order
         return order_prim.check_reads_by_element(
-            readers.elements, place.base, readers.lanes, readers.ends, readers.breadth, batch.first_thread,
-            batch.geometry.padded, order.now, site, order.block_sync, order.warp_sync, *shadow.writes[:2], *shadow.reads,
+            readers.elements, place.base, readers.lanes, readers.ends, readers.breadth, self.batch.first_thread,
+            self._padded, order.now, site, order.block_sync, order.warp_sync, *shadow.writes[:2], *shadow.reads,
         )  # fmt: skip
 
 

@@ -84,8 +84,10 @@ class Variable:
         """Makes one layer of the lowest two, or leaves out the lowest where those above cover it."""
         layers = self.layers
         (bottom, old), (upper, new) = layers[:2]
-        covered = np.logical_or.reduce([mask.lanes for mask, _ in layers[1:]])
-        if not np.any(bottom.lanes & ~covered):
+        covered = upper.lanes
+        for above, _ in layers[2:]:
+            covered = covered | above.lanes
+        if not (bottom.lanes & ~covered).any():
             del layers[0]
             return
         with contextlib.suppress(Unmergeable):  # two arrays: nobody may ever want one for the lanes of both
