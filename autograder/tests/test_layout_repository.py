@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
 
 import autograder
 from autograder.tests.finding import found
@@ -140,13 +142,20 @@ def test_no_file_names_a_folder_of_somebody_s_machine() -> None:
 
 def test_windows_runs_what_make_quick_runs() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for name in ("PARALLEL", "NO_NOTEBOOKS"):
-        makefile = makefile.replace(f"$({name})", found(rf"^{name} := (.*)$", makefile, re.MULTILINE)[1])
+    makefile = makefile.replace("$(PARALLEL)", found(r"^PARALLEL := (.*)$", makefile, re.MULTILINE)[1])
     workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8").split("windows:\n")[1]
     for target in ("quick", "lint", "types"):
         recipe = makefile.split(f"\n{target}:")[1].split("\n\n")[0]
         commands = re.findall(r"(?<!echo \")\$\(RUN\) -m ((?:pytest|ruff|mypy)[^;\n]*)", recipe)
         assert commands and all(f"python -m {each}" in workflow for each in commands)
+
+
+def test_pytest_rewrites_the_tests_and_not_the_package() -> None:
+    """Each of its modules would be read, compiled and kept a second time, by every process that runs tests."""
+    ours = [(name, each) for name, each in sorted(sys.modules.items()) if name.startswith("autograder.")]
+    rewritten = [name for name, each in ours if isinstance(each.__loader__, AssertionRewritingHook)]
+    assert {__name__, "autograder.tests.finding", "autograder.tests.conftest"} <= {*rewritten}
+    assert [name for name in rewritten if not name.startswith("autograder.tests")] == []
 
 
 def test_every_requirement_is_pinned_and_says_why() -> None:
