@@ -67,6 +67,14 @@ def test_the_worker_loads_neither() -> None:
     assert among(f"{NEVER}|{PICTURES}", set(done.stdout.split())) == []
 
 
+def test_who_reads_notebooks_does_not_wait_for_a_grammar() -> None:
+    """JupyterLab, nbval and whoever imports nbformat have jsonschema, of which some releases make a parser of URIs."""
+    code = "import sys, nbformat; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "jsonschema" in done.stdout.split()
+    assert among(r"lark|rfc3987_syntax", set(done.stdout.split())) == []
+
+
 def test_nobody_looks_for_garbage_among_what_stays() -> None:
     """Not while it is imported, which would take a third more of a processor, and not afterwards."""
     code = """
