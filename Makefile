@@ -13,8 +13,6 @@ READY := $(VENV)/.ready
 HAS_GPU := import sys; from autograder.cudagpu.availability import find_gpu; sys.exit(not find_gpu().usable)
 # Files and notebooks whole, in the order of autograder/tests/conftest.py and of their names.
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
-# The plugin for notebooks is loaded where they are run: it takes two seconds of each process.
-NO_NOTEBOOKS := -p no:nbval
 # A process for each core already: threads of OpenBLAS beside them only wait for each other, and take processor time for it.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1
 COMPILE := from autograder.simulated_device import SimulatedDevice; SimulatedDevice().prepare()
@@ -40,7 +38,7 @@ test-all: EVERYTHING := --everything
 test-all: test
 
 quick: lint types
-	$(ONE_THREAD) $(RUN) -m pytest $(NO_NOTEBOOKS) $(PARALLEL) -m "quick and not gpu"
+	$(ONE_THREAD) $(RUN) -m pytest $(PARALLEL) -m "quick and not gpu"
 	@echo "The quick tests passed. make test runs all."
 
 lint: $(READY)
@@ -54,9 +52,9 @@ types: $(READY)
 # Tests that need a GPU run one at a time, since they share it and its clock; where there is none, they are skipped with the rest.
 unit: $(READY)
 	@if $(RUN) -c "$(HAS_GPU)"; then set -x; \
-		$(ONE_THREAD) $(RUN) -m pytest $(NO_NOTEBOOKS) $(PARALLEL) $(EVERYTHING) -m "not gpu" && \
-		$(RUN) -m pytest $(NO_NOTEBOOKS) $(EVERYTHING) -m gpu; \
-	else set -x; $(ONE_THREAD) $(RUN) -m pytest $(NO_NOTEBOOKS) $(PARALLEL) $(EVERYTHING); fi
+		$(ONE_THREAD) $(RUN) -m pytest $(PARALLEL) $(EVERYTHING) -m "not gpu" && \
+		$(RUN) -m pytest $(EVERYTHING) -m gpu; \
+	else set -x; $(ONE_THREAD) $(RUN) -m pytest $(PARALLEL) $(EVERYTHING); fi
 
 starters: $(READY)
 	$(RUN) -m autograder starters --check
@@ -64,9 +62,9 @@ starters: $(READY)
 # Like them, notebooks that measure on a GPU are run one at a time.
 notebooks: $(READY)
 	@if $(RUN) -c "$(HAS_GPU)"; then shared=""; else shared="$(PARALLEL)"; fi; set -x; \
-	$(RUN) -m pytest $$shared --nbval --nbval-current-env --nbval-cell-timeout 120 \
+	$(RUN) -m pytest $$shared -p nbval --nbval --nbval-current-env --nbval-cell-timeout 120 \
 		--nbval-sanitize-with notebooks/sanitize.cfg notebooks && \
-	$(RUN) -m pytest $$shared --nbval-lax --nbval-current-env --nbval-cell-timeout 120 labs/*/lab.ipynb solutions/*/lab.ipynb
+	$(RUN) -m pytest $$shared -p nbval --nbval-lax --nbval-current-env --nbval-cell-timeout 120 labs/*/lab.ipynb solutions/*/lab.ipynb
 
 lab: $(READY)
 	@$(RUN) -m autograder lab -- $(JUPYTER_FLAGS)

@@ -278,7 +278,10 @@ def profile(given: argparse.Namespace) -> int:
             "profile takes FILE.py:KERNEL.", remedy="For example: autograder profile matmul.py:matmul_kernel"
         )
     script = existing_file(Path(path))
-    from autograder.profiling import profile_script
+    from autograder.simgpu.loading import for_good
+
+    with for_good():
+        from autograder.profiling import profile_script
 
     profiles = profile_script(script, kernel)
     print("\n\n".join(each.terminal_text() for each in profiles))
@@ -289,10 +292,14 @@ def profile(given: argparse.Namespace) -> int:
 def run(given: argparse.Namespace) -> int:
     """Runs an unmodified script on the simulated GPU; with --strict it fails where its kernels have faults."""
     script = existing_file(given.script)
-    from autograder.simgpu.host.dispatch import device
-    from autograder.simgpu.host.findings import gathered, written_down
-    from autograder.simgpu.host.script import run_script
-    from autograder.simgpu.values.memory import SHADOW
+    from autograder.simgpu.loading import for_good
+
+    with for_good():
+        from autograder.simgpu.host import cuda_module  # noqa: F401  which `run_script` asks for
+        from autograder.simgpu.host.dispatch import device
+        from autograder.simgpu.host.findings import gathered, written_down
+        from autograder.simgpu.host.script import run_script
+        from autograder.simgpu.values.memory import SHADOW
 
     ended: BaseException | None = None
     with written_down() as folder, environment(SHADOW, "off" if given.no_shadow else None):

@@ -12,6 +12,7 @@ from autograder import run_texts
 from autograder.errors import KitError, UsageError
 from autograder.records.hazards import Hazard, name_of
 from autograder.simgpu.host import child_processes
+from autograder.simgpu.loading import for_good
 
 ENVIRONMENT = "AUTOGRADER_DEVICE"  # auto, gpu or simulated
 MODEL = "H200"
@@ -43,7 +44,8 @@ class simulate:  # noqa: N801 (used like a function)
     """Puts the simulated GPU in place of `numba.cuda`: from here on, or inside a `with` block only."""
 
     def __init__(self) -> None:
-        from autograder.simgpu.host import cuda_module
+        with for_good():
+            from autograder.simgpu.host import cuda_module
 
         self._was_installed = getattr(sys.modules.get("numba.cuda"), "simulated", False)
         self.cuda = cuda_module.install()
@@ -87,7 +89,8 @@ def load_ipython_extension(shell: Any) -> None:
             warnings.filterwarnings("ignore", message=f".*{said}")
         print(f"Kernels run on the GPU of this machine: {devices()[0]}.")
         return
-    from autograder.simgpu.host import cuda_module
+    with for_good():
+        from autograder.simgpu.host import cuda_module
 
     cuda_module.install()
     cuda_module.device.tell = _tell_in_notebook

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from autograder.decks.source import CodeBlock, Deck, Text
@@ -14,11 +17,9 @@ from autograder.errors import UsageError
 
 # Charts and figures become SVG with real text, so that it can be measured, searched and read aloud; a chart's is large
 # enough for the last row.
+_OF_CHARTS = "svg.fonttype: none\nsvg.hashsalt: deck\nfont.size: 20\n"  # a file: few decks load Matplotlib at all
 _PRELUDE = """
 %config InlineBackend.figure_formats = ["svg"]
-import matplotlib
-matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "deck", "font.size": 20})
-del matplotlib
 get_ipython().display_formatter.mimebundle_formatter.for_type_by_name(
     "autograder.figures.svg", "Figure",
     lambda figure: ({"image/svg+xml": figure.svg, "text/plain": figure.alt}, {"image/svg+xml": {"alt": figure.alt}})
@@ -56,7 +57,12 @@ def execute(deck: Deck, folder: Path, seconds: int = 120) -> Executed:
     client = NotebookClient(nbformat.v4.new_notebook(), timeout=seconds, kernel_name="python3", resources=resources)
     outputs: dict[int, tuple[Output, ...]] = {}
     values: dict[int, tuple[str, ...]] = {}
-    with client.setup_kernel(stderr=subprocess.DEVNULL):  # it warns of its own TCP port on every start
+    with ExitStack() as running:
+        settings = Path(running.enter_context(TemporaryDirectory())) / "matplotlibrc"
+        settings.write_text(_OF_CHARTS, encoding="utf-8")
+        environment = {**os.environ, "MATPLOTLIBRC": str(settings)}
+        # It warns of its own TCP port on every start.
+        running.enter_context(client.setup_kernel(stderr=subprocess.DEVNULL, env=environment))
         _run(client, _PRELUDE)
         for part in (part for slide in deck.slides for part in (*slide.parts, slide.notes)):
             if isinstance(part, CodeBlock) and part.is_executed:

@@ -55,8 +55,11 @@ LARGE_BYTES = 1 << 24
 
 def make_ready() -> None:
     """Imports, and takes from caches on disk, what workers need whatever they are asked: before one is copied, or begins."""
-    reference("numpy.float32")  # imports what reading needs now, outside every submission's time
-    prepared(open_device("simulated"))
+    from autograder.simgpu.loading import for_good
+
+    with for_good():
+        reference("numpy.float32")  # imports what reading needs now, outside every submission's time
+        prepared(open_device("simulated"))
 
 
 def main() -> None:
@@ -257,6 +260,10 @@ def open_device(name: str) -> Device:
     """The device called "gpu" or "simulated", a notebook's choice ("auto"), or what "module:callable" returns."""
     if name == "auto":
         name = "gpu" if wants_gpu() else "simulated"
+    from autograder.simgpu.loading import for_good
+
     module, _, attribute = {"gpu": GPU, "simulated": SIMULATED}.get(name, name).partition(":")
-    opened: Device = getattr(importlib.import_module(module), attribute)()
+    with for_good():
+        imported = importlib.import_module(module)
+    opened: Device = getattr(imported, attribute)()
     return opened

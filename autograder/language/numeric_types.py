@@ -39,11 +39,12 @@ _ALIASES = {
     "complex64": "numba.c8",
     "complex128": "numba.c16",
 }
+_DTYPES: dict[str, np.dtype] = {name: np.dtype(getattr(np, name)) for name in _TYPE_NAMES}
 TYPES: dict[str, np.dtype] = {
-    **{f"numpy.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES},
-    **{f"numba.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES if name != "float16"},
-    **{f"numba.types.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES},
-    **{alias: np.dtype(getattr(np, name)) for name, aliases in _ALIASES.items() for alias in aliases.split()},
+    **{f"numpy.{name}": _DTYPES[name] for name in _TYPE_NAMES},
+    **{f"numba.{name}": _DTYPES[name] for name in _TYPE_NAMES if name != "float16"},
+    **{f"numba.types.{name}": _DTYPES[name] for name in _TYPE_NAMES},
+    **{alias: _DTYPES[name] for name, aliases in _ALIASES.items() for alias in aliases.split()},
 }
 
 

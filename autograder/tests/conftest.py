@@ -15,6 +15,7 @@ from autograder.grading.worker import Worker
 from autograder.records.results import Result
 from autograder.tests.known_answers import DEVICES
 
+RARELY = (2_000, 20, 100)  # objects made before a look for garbage among the new ones, such looks before one further back
 LEFT = "others of its kind are tested: `make test-all`, or pytest --everything, has all of them"
 
 
@@ -32,6 +33,7 @@ def pytest_collection() -> Generator[None, object, object]:
     collected = yield
     gc.freeze()
     gc.enable()
+    gc.set_threshold(*RARELY)
     return collected
 
 

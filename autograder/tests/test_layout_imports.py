@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 
 import pytest
 
+from autograder.tests.modules_read import module
 from autograder.tests.test_layout_repository import PACKAGE
 
 pytestmark = pytest.mark.quick
@@ -29,26 +29,25 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for path in PACKAGE.rglob("*.py") if "tests" not in path.relative_to(PACKAGE).parts}
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    """The modules of the package that a module imports anywhere in it."""
-    for node in ast.walk(tree):
+def imported(text: str) -> Iterator[str]:
+    """The modules of the package that a module of this text imports anywhere in it."""
+    for node in module(text).statements:
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names if each.name in MODULES)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, "imports are by the whole name"
             for each in node.names:
                 whole = f"{node.module}.{each.name}"
                 yield from [name for name in (whole, node.module) if name in MODULES][:1]
 
 
-@cache
-def tree_of(name: str) -> ast.Module:
-    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+def text_of(name: str) -> str:
+    return MODULES[name].read_text(encoding="utf-8")
 
 
 def graph() -> dict[str, set[str]]:
     """Each module -> those that it imports."""
-    return {name: set(imported(tree_of(name))) - {name, NAMES_OF_TYPES} for name in MODULES}
+    return {name: set(imported(text_of(name))) - {name, NAMES_OF_TYPES} for name in MODULES}
 
 
 def reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
@@ -76,8 +75,8 @@ def circles(edges: Mapping[str, set[str]]) -> list[list[str]]:
 
 def test_a_circle_is_found() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
-    late = ast.parse("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import autograder.errors\n"
-                     "def late():\n    from autograder.language import program\n")  # fmt: skip
+    late = ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import autograder.errors\n"
+            "def late():\n    from autograder.language import program\n")  # fmt: skip
     assert set(imported(late)) == {"autograder.errors", "autograder.language.program"}
 
 
@@ -88,14 +87,11 @@ def test_no_module_leads_back_to_itself() -> None:
 
 
 def test_the_module_that_names_types_names_them_for_type_checkers_alone() -> None:
-    tree = tree_of(NAMES_OF_TYPES)
-    assert list(imported(ast.Module([each for each in tree.body if not isinstance(each, ast.If)], []))) == []
+    tree = ast.parse(text_of(NAMES_OF_TYPES))
+    assert list(imported("\n".join(ast.unparse(each) for each in tree.body if not isinstance(each, ast.If)))) == []
 
 
 def test_imports_stand_at_the_top() -> None:
     """Or in a function or a condition, where they are late; never behind what they would need first."""
     for name in MODULES:
-        body = tree_of(name).body
-        kinds = [isinstance(each, (ast.Import, ast.ImportFrom)) for each in body]
-        defined = next((i for i, each in enumerate(body) if isinstance(each, (ast.FunctionDef, ast.ClassDef))), len(body))
-        assert not any(kinds[defined:]), f"{name} imports something behind what it defines"
+        assert not module(text_of(name)).has_imports_behind, f"{name} imports something behind what it defines"

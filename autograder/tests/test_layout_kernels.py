@@ -53,8 +53,8 @@ def kernels() -> Iterator[tuple[str, str]]:
     """Each kernel of the package: where it is, and how it is spelled."""
     for path in sorted(PACKAGE.rglob("*.py")):
         if "tests" not in path.relative_to(PACKAGE).parts and not path.name.startswith(WRITTEN_APART):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            for node in ast.walk(tree):
+            text = path.read_text(encoding="utf-8")
+            for node in ast.walk(ast.parse(text)) if "jit" in text else ():
                 if is_kernel(node):
                     assert isinstance(node, ast.FunctionDef)
                     spelled = ast.unparse(ast.fix_missing_locations(Spelling().visit(node)))

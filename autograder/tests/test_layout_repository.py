@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
-from collections.abc import Iterator
-from functools import cache
+import sys
 from pathlib import Path
 
 import pytest
+from _pytest.assertion.rewrite import AssertionRewritingHook
 
 import autograder
 from autograder.tests.finding import found
+from autograder.tests.modules_read import module_at
 
 pytestmark = pytest.mark.quick
 
@@ -140,8 +140,7 @@ def test_no_file_names_a_folder_of_somebody_s_machine() -> None:
 
 def test_windows_runs_what_make_quick_runs() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for name in ("PARALLEL", "NO_NOTEBOOKS"):
-        makefile = makefile.replace(f"$({name})", found(rf"^{name} := (.*)$", makefile, re.MULTILINE)[1])
+    makefile = makefile.replace("$(PARALLEL)", found(r"^PARALLEL := (.*)$", makefile, re.MULTILINE)[1])
     workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8").split("windows:\n")[1]
     for target in ("quick", "lint", "types"):
         recipe = makefile.split(f"\n{target}:")[1].split("\n\n")[0]
@@ -149,41 +148,19 @@ def test_windows_runs_what_make_quick_runs() -> None:
         assert commands and all(f"python -m {each}" in workflow for each in commands)
 
 
+def test_pytest_rewrites_the_tests_and_not_the_package() -> None:
+    """Each of its modules would be read, compiled and kept a second time, by every process that runs tests."""
+    ours = [(name, each) for name, each in sorted(sys.modules.items()) if name.startswith("autograder.")]
+    rewritten = [name for name, each in ours if isinstance(each.__loader__, AssertionRewritingHook)]
+    assert {__name__, "autograder.tests.finding", "autograder.tests.conftest"} <= {*rewritten}
+    assert [name for name in rewritten if not name.startswith("autograder.tests")] == []
+
+
 def test_every_requirement_is_pinned_and_says_why() -> None:
     for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             assert re.match(r"^[\w.-]+==[\w.]+( ; python_version [<>]=? \"3\.\d+\")?\s+# \S", line), line
             assert not re.search(r"cu1\d|nvidia|cuda-", line.split("#")[0]), "no CUDA wheels by default"
-
-
-@cache
-def parsed(text: str) -> ast.Module:
-    """Several tests look through the whole package."""
-    return ast.parse(text)
-
-
-@cache
-def nodes(text: str) -> tuple[ast.AST, ...]:
-    """What imports, what may, and what is defined."""
-    return tuple(each for each in ast.walk(parsed(text)) if isinstance(each, LOOKED_AT))
-
-
-LOOKED_AT = (ast.Import, ast.ImportFrom, ast.Call, ast.FunctionDef, ast.ClassDef)
-BY_CALLS = ("import_module", "__import__")
-
-
-def imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
-    """Dotted names that a module imports at run time."""
-    text = path.read_text(encoding="utf-8")
-    for node in parsed(text).body if top_level_only else nodes(text):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call):
-            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if called.endswith(BY_CALLS):
-                yield from (str(each.value) for each in node.args[:1] if isinstance(each, ast.Constant))
 
 
 @pytest.mark.parametrize("row", ["records", "language", "simgpu", "sampling", "cudagpu", "figures"])
@@ -219,7 +196,11 @@ def reached(name: str) -> str:
 
 def targets(row: str, package: Path = PACKAGE) -> dict[str, str]:
     """Folder or module that a folder imports -> one of the files that does."""
-    found = {reached(name): str(path.relative_to(package)) for path in modules(row, package) for name in imports(path)}
+    found = {
+        reached(name): str(path.relative_to(package))
+        for path in modules(row, package)
+        for name in module_at(path).imported
+    }
     return {target: path for target, path in found.items() if target not in ("", row, *FREE)}
 
 
@@ -270,7 +251,8 @@ def test_errors_import_nothing_of_the_package() -> None:
 
 def test_the_engine_knows_neither_requests_nor_results() -> None:
     """It is told which blocks of a launch to carry out; who asks for a sample and what is made of it is others' business."""
-    known = {name for path in modules("simgpu") for name in imports(path) if name.startswith("autograder.records")}
+    imported = {name for path in modules("simgpu") for name in module_at(path).imported}
+    known = {name for name in imported if name.startswith("autograder.records")}
     assert len(known) > 5
     assert not {name for name in known if re.match(r"autograder\.records\.(runs|results)\b", name)}
 
@@ -278,13 +260,13 @@ def test_the_engine_knows_neither_requests_nor_results() -> None:
 @pytest.mark.parametrize("row", TOP_LEVEL_NEVER)
 def test_what_is_loaded_only_when_it_is_asked_for(row: str) -> None:
     for path in modules(row):
-        for name in imports(path, top_level_only=True):
+        for name in module_at(path).at_top:
             assert reached(name) not in TOP_LEVEL_NEVER[row], f"{path.relative_to(ROOT)} imports {name}"
 
 
 def test_nothing_imports_the_course() -> None:
     for path in PACKAGE.rglob("*.py"):
-        for name in imports(path):
+        for name in module_at(path).imported:
             assert name.split(".")[0] not in COURSE[:-1], f"{path} imports {name}"
 
 
@@ -293,8 +275,7 @@ def test_no_function_has_a_name_that_cannot_be_searched() -> None:
     names = {f"{mark}{word}" for word in ("about", "told", "shown", "plain", "words") for mark in ("", "_")}
     for row in {*ORDER} - {"simgpu"}:
         for path in modules(row):
-            defined = nodes(path.read_text(encoding="utf-8"))
-            found = {node.name for node in defined if isinstance(node, ast.FunctionDef)} & names
+            found = module_at(path).functions & names
             assert not found, f"{path.relative_to(ROOT)}: {found}"
 
 
@@ -303,7 +284,6 @@ def test_a_class_name_means_one_thing() -> None:
     named: dict[str, list[str]] = {}
     for path in (*PACKAGE.rglob("*.py"), *(ROOT / "labs").glob("lab*/*.py")):
         if "tests" not in path.relative_to(ROOT).parts:
-            for node in nodes(path.read_text(encoding="utf-8")):
-                if isinstance(node, ast.ClassDef):
-                    named.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+            for name in module_at(path).classes:
+                named.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
     assert not {name: places for name, places in named.items() if len(places) > 1}

@@ -67,6 +67,27 @@ def test_the_worker_loads_neither() -> None:
     assert among(f"{NEVER}|{PICTURES}", set(done.stdout.split())) == []
 
 
+def test_who_reads_notebooks_does_not_wait_for_a_grammar() -> None:
+    """JupyterLab, nbval and whoever imports nbformat have jsonschema, of which some releases make a parser of URIs."""
+    code = "import sys, nbformat; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "jsonschema" in done.stdout.split()
+    assert among(r"lark|rfc3987_syntax", set(done.stdout.split())) == []
+
+
+def test_nobody_looks_for_garbage_among_what_stays() -> None:
+    """Not while it is imported, which would take a third more of a processor, and not afterwards."""
+    code = """
+import gc
+from autograder.grading import worker_process
+looks = []
+gc.callbacks.append(lambda phase, _: looks.append(phase))
+worker_process.make_ready()
+assert not looks and gc.isenabled() and gc.get_freeze_count() > 100_000, (looks, gc.get_freeze_count())
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 @pytest.mark.rest  # to compile all anew takes longer than all that is compiled, which set-up does in a clean clone
 def test_set_up_compiles_all_that_a_first_check_needs(tmp_path: Path) -> None:
     code = found(r"^COMPILE := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[1]

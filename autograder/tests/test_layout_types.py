@@ -63,11 +63,16 @@ def test_the_whole_package_and_all_labs_are_checked_strictly() -> None:
     assert len(MODULES) > 400 and len(OF_LABS) >= 18
 
 
+SILENCE = r"type:\s*ignore|mypy:"
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_has_no_silence(name: str) -> None:
+    if not re.search(SILENCE, (ROOT / name).read_text(encoding="utf-8")):
+        return
     with tokenize.open(ROOT / name) as text:
         comments = [each.string for each in tokenize.generate_tokens(text.readline) if each.type == tokenize.COMMENT]
-    assert [each for each in comments if re.search(r"type:\s*ignore|mypy:", each)] == []
+    assert [each for each in comments if re.search(SILENCE, each)] == []  # a text or a name may hold it
 
 
 def test_only_kernels_and_tests_are_left_a_part_of_it() -> None:

@@ -103,6 +103,14 @@ def test_a_figure_is_drawn_on_the_page_itself_so_that_its_text_can_be_measured(t
     assert shown.mime == "image/svg+xml" and shown.data.startswith("<svg") and "One bar" in shown.data
 
 
+def test_a_chart_has_real_text_that_the_last_row_can_read(tmp_path: Path) -> None:
+    code = "import matplotlib.pyplot as plt\n_ = plt.title('Chart')\n_ = plt.plot([1, 2])"
+    deck = deck_of(tmp_path, TITLE + f'---\n## A\n```python figure alt="A chart"\n{code}\n```\nNote: 1 min.\n')
+    (shown,) = execute(deck, tmp_path).outputs[7]
+    (title,) = re.findall(r"<text [^>]*>Chart</text>", shown.data)
+    assert shown.mime == "image/svg+xml" and re.search(r"font: 24px|font-size: 24px", title), title  # 1.2 of 20
+
+
 def test_frames_take_each_other_s_place(tmp_path: Path) -> None:
     deck = deck_of(tmp_path, TITLE + '---\n## A\n```python steps alt="Three"\n[1, 2, 3]\n```\nNote: 1 min.\n')
     page = render(deck, execute(deck, tmp_path))

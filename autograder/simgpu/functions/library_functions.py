@@ -234,7 +234,7 @@ def getitem(call: Call, a: Items, b: Value, /) -> Value:
 
 
 def _item(call: Call, items: tuple[Value, ...], indices: tuple[Arithmetic, ...]) -> Value:
-    types = {getattr(each, "dtype", type(each)) for each in items}
+    types: set[object] = {getattr(each, "dtype", type(each)) for each in items}
     if len(types) > 1 and call.varying(ArgumentPlace("b", 1)):
         raise call.fault("The items of this tuple are of several types: which one is meant must be a constant.")
     if len(indices) != 1 or isinstance(indices[0], np.ndarray):

@@ -68,6 +68,9 @@ class ThenSimulate(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
         if set(sys.modules).isdisjoint(OURS):  # else it is the simulated GPU that imports Numba, for whoever asked for it
-            from autograder.simgpu.host import cuda_module
+            from autograder.simgpu.loading import for_good
+
+            with for_good():
+                from autograder.simgpu.host import cuda_module
 
             cuda_module.install()

@@ -22,7 +22,10 @@ def pytest_configure(config: Any) -> None:
     """Before any test module is imported, so that its `from numba import cuda` finds the simulated module."""
     if not is_wanted(config):
         return
-    from autograder.simgpu.host import cuda_module
+    from autograder.simgpu.loading import for_good
+
+    with for_good():
+        from autograder.simgpu.host import cuda_module
 
     cuda_module.install()
     config.pluginmanager.register(Faults(config.getoption("--simulated-gpu-strict")), "simulated-gpu-faults")
