@@ -13,6 +13,7 @@ from autograder.simgpu.facts.analysis import Analysis
 from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.instruction_costs import costs
 from autograder.simgpu.facts.known import Unknown
+from autograder.simgpu.facts.placing import READ
 from autograder.simgpu.facts.prepared import Prepared
 from autograder.simgpu.facts.rounds import rounds_of, value_of
 from autograder.simgpu.host import cuda_module
@@ -104,16 +105,16 @@ def test_a_constant_whole_exponent_is_written_out_as_products(exponent: int, pro
 
 def test_quotient_and_remainder_of_the_same_numbers_have_their_work_in_common() -> None:
     both = "c[i] = n // d[i]\nd[i] = n % d[i]"
-    assert cost(both, "n // d[i]") == TABLE["int64"]["quotient"]
+    assert cost(both, "n // d[i]") == TABLE["int64"]["quotient"] + READ  # of the parameter n
     assert cost("x = d[i]\nc[i] = n // x\nd[i] = n % x", "n % x") == TABLE["int64"]["quotient beside the remainder"]
     beside = TABLE["int64"]["quotient by a constant beside the remainder"]
     assert cost("c[i] = n // 7\nd[i] = n % 7", "n % 7") == beside
 
 
 def test_a_value_that_is_there_costs_nothing_again_on_the_same_way_only() -> None:
-    assert cost("c[i] = n * i\nd[i] = n * i", "n * i") == TABLE["int64"]["product"]
+    assert cost("c[i] = n * i\nd[i] = n * i", "n * i") == TABLE["int64"]["product"] + READ
     arms = "if c[i] > 3:\n    c[i] = n * i\nelse:\n    d[i] = n * i"
-    assert cost(arms, "n * i") == 2 * TABLE["int64"]["product"]
+    assert cost(arms, "n * i") == 2 * (TABLE["int64"]["product"] + READ)
 
 
 def test_the_table_is_that_of_the_script() -> None:
@@ -134,7 +135,7 @@ def test_the_table_is_that_of_the_script() -> None:
 def test_an_index_that_a_condition_tells_the_sign_of_is_not_wrapped_round() -> None:
     wrap = TABLE["address"]["global, 1"] - TABLE["address"]["global, 1, not negative"]
     open_, guarded = cost("if i < n:\n    a[i] = 1", "a[i]"), cost("if i >= 0 and i < n:\n    a[i] = 1", "a[i]")
-    assert open_ - guarded == wrap
+    assert open_ - guarded == wrap + READ  # of the array's length
     assert cost("if i > 2:\n    a[i - 3] = 1", "a[i - 3]") == guarded
     assert cost("if i > 2:\n    a[i - 4] = 1", "a[i - 4]") == open_
     assert cost("if i < 0:\n    return\na[i] = 1", "a[i]") == guarded

@@ -8,25 +8,26 @@ product, in shared memory a 32-bit one. The load and the store of an update shar
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
-from autograder.simgpu.facts.placing import Placing
-from autograder.simgpu.operations.loops import For
+from autograder.simgpu.facts.placing import READ, Placing
 from autograder.simgpu.operations.operation import Operation
 
 WIDE = 2  # a 64-bit sum
 WRAP = 4  # an index that may be negative: the length, or 0, is added
 SIGN = 2  # its sign, once for all arrays that it indexes
-ADDRESS = 4  # an element of global memory: the array's address, and a sum in two halves
-ARRAY = 2  # of these the array's own address, once for all of its elements
-BYTE_ADDRESS = 2  # of elements of one byte: nothing has to be shifted
+SIGN_OF_PLACE = 1  # of a thread's place, whose half says it
+EXTENDED = 1  # a loaded index of 32 bits, before its sign
+ADDRESS = 2  # an element of global memory: a shift and a sum, in two halves
+DESCRIPTOR = 1  # of global memory, where a kernel begins
 FIXED_ADDRESS = 1  # of an element by constants alone: the array's address is a parameter, and the rest an offset
-UNSIGNED_ADDRESS, UNSIGNED_ROW = 2, 4  # by indices of unsigned types; in shared memory their rows cost nothing
+UNSIGNED_ROW = 4  # by indices of unsigned types; in shared memory their rows cost nothing
 STRIDED = 2  # an element of global memory by an unsigned index, a multiple of a stride away from another one
-ROW = 5  # each further dimension: a 64-bit product
+ALONG_A_ROW = 2  # of an element that a loop reaches by its last index: the row's beginning is added with each
+ROW = 4  # each further dimension: a 64-bit product
 SHARED_BASE = 3  # the address of the block's shared memory, for each array
 CROWDED = 48  # sums and the like in registers: with 32 of them wrapped columns are kept there too, with 64 they are not
 UNSIGNED_ANEW = 2  # the address of a place by unsigned indices, which is not kept for each round of an unrolled loop then
@@ -41,6 +42,7 @@ class Addresses:
         self.found = found
         self.integers = integers
         self.placing = placing
+        self.describes = 0  # instructions at the kernel's beginning
         self._in_registers: int | None = None  # elements of local arrays
         self.updates: dict[Operation, Operation] = {}  # by access: the update (`a[i] += x`) that it belongs to
 
@@ -51,6 +53,9 @@ class Addresses:
         if op.leaves_no_load and op not in self.found.stores or space == "local" and not op.is_of_local_memory:
             op.slots = 0
             return
+        if space == "constant" and self._is_fixed(reached):
+            op.slots = 0  # a number in the instruction that uses it
+            return
         self.of_element(self.updates.get(op, op), reached, way, op.has_cheap_address)
 
     def of_element(self, at: Operation, reached: Reached, way: Way, is_cheap: bool = False) -> None:
@@ -59,68 +64,131 @@ class Addresses:
         is_small = space in ("shared", "local")
         if space == "shared":
             self.placing.needed(at, SHARED_BASE, ("base", reached.array.identity), [], way)
+        elif not is_small:
+            self._read(at, reached, way)
+        for index in reached.indices:
+            self.placing.read(at, index, way)
         if self._is_wrapped_anew(reached):
             at.slots += WRAPPED_ANEW
             at.wraps = True
             return
         if is_cheap and self.placing.is_counted_on(reached) and self._is_advanced(reached, way):
-            key = ("address", reached.array.identity, reached.array.part, reached.indices)
+            key = ("address", reached.array.identity, reached.array.base, reached.indices)
             step = 1 if is_small else WIDE
             if key not in way.done and not (self._is_an_offset(reached, is_small) and self.placing.in_common(step)):
                 at.slots += step
             way.done.add(key)
             return
         unsigned = reached.unsigned if len(reached.unsigned) == len(reached.indices) else (False,) * len(reached.indices)
+        indices = tuple(None if each is None else self.integers.beginning(each) for each in reached.indices)
         signed = [
             each is not None and (has_no_sign or self.integers.is_positive(each, way))
-            for each, has_no_sign in zip(reached.indices, unsigned, strict=True)
+            for each, has_no_sign in zip(indices, unsigned, strict=True)
         ]
-        for place, (index, is_known) in enumerate(zip(reached.indices, signed, strict=True)):
+        small = reached.small if len(reached.small) == len(indices) else (False,) * len(indices)
+        for place, (index, is_known, is_small_type) in enumerate(zip(indices, signed, small, strict=True)):
             if is_known or index is not None and not self.integers.without_counters(index)[1]:
                 continue
             if not is_small:
-                self.placing.needed(at, SIGN, ("sign", index), [index], way)
+                self._sign(at, index, is_small_type, way)
             extent = reached.array.extents[place] if place < len(reached.array.extents) else None
             wrapped = ("wrap", extent or (reached.array.identity, place), index)  # once for each length
+            if not is_small and extent is None:
+                length = self.placing.read_of(("extent", reached.array.identity, reached.array.base, place))
+                self.placing.needed(at, READ, length, [], way)
             before = at.slots
             self.placing.needed(at, SHARED_WRAP if is_small else WRAP, wrapped, [index], way)
             at.wraps = at.wraps or at.slots > before
         if self.is_strided(reached):
             (index,) = reached.indices
             base = self.integers.without_constant(self.integers.without_strides(index)) if index is not None else None
-            self.placing.needed(at, STRIDED, ("address", reached.array.identity, reached.array.part, base), [base], way)
+            self.placing.needed(at, STRIDED, ("address", reached.array.identity, reached.array.base, base), [base], way)
             at.slots += 1
             return
-        own = SHARED_ADDRESS if is_small else BYTE_ADDRESS if reached.array.dtype.itemsize == 1 else ADDRESS
+        own = SHARED_ADDRESS if is_small else ADDRESS
         row = SHARED_ROW if is_small else ROW
         if reached.are_unsigned:
-            own, row = (own, 0) if is_small else (UNSIGNED_ADDRESS, UNSIGNED_ROW) if len(reached.indices) > 1 else (own, row)
+            own, row = (own, 0) if is_small else (own, UNSIGNED_ROW)
         if all(signed):
             self._simple_address(at, reached, own, row, is_small, way)
             return
+        if not is_small and reached.array.dtype.itemsize == 1 and not signed[-1]:
+            own = 0  # the sum that wraps the index adds the array's address too
         kept: list[Form | None] = []
-        for place, (index, is_known) in enumerate(zip(reached.indices, signed, strict=True)):
-            is_last = place == len(reached.indices) - 1
+        for place, (index, is_known) in enumerate(zip(indices, signed, strict=True)):
+            is_last = place == len(indices) - 1
             is_bare = index is not None and is_known and (is_last or is_small)
-            kept.append(self.integers.without_constant(index) if index is not None and is_bare else index)
-        known = ("address", reached.array.identity, reached.array.part, tuple(kept))
+            whole_index = index if is_last or is_small else reached.indices[place]
+            kept.append(self.integers.without_constant(index) if index is not None and is_bare else whole_index)
+        known: Hashable = ("wrapped", reached.array.identity, reached.array.base, tuple(kept), tuple(signed))
         if all(each is not None and not self.integers.without_counters(each)[1] for each in kept):
             own = 0 if is_small else own
-        if not is_small and own > ARRAY and self._is_walked(reached):
-            own -= ARRAY
-            self.placing.needed(at, ARRAY, ("array", reached.array.identity, reached.array.part), [], way)
         whole = own + row * (len(kept) - 1)
+        if not is_small and (fixed := self._fixed_rows(kept)):
+            whole -= self._of_the_first_row(at, reached, kept, fixed, row, way)
+            kept = [each for place, each in enumerate(kept) if place not in fixed]
+            known = ("first row", reached.array.identity, reached.array.base, tuple(fixed), tuple(kept))
         if self._goes_along_a_row(kept):  # the beginning of the row is computed before the loop
-            rows = ("rows", reached.array.identity, reached.array.part, tuple(kept[:-1]))
+            rows = ("rows", reached.array.identity, reached.array.base, tuple(kept[:-1]))
             self.placing.needed(at, whole - own, rows, kept[:-1], way)
-            whole = own
+            whole = own + (0 if len(kept) == 1 else SHARED_ADDRESS if is_small else ALONG_A_ROW)
+        elif not is_small and len(kept) > 1:
+            whole -= self._beginning_of_a_row(at, reached, kept[:-1], way)
         self.placing.needed(at, whole, known, kept, way)
 
-    def _is_walked(self, reached: Reached) -> bool:
-        loop = self.placing.loops[-1] if self.placing.loops else None
-        if not isinstance(loop, For) or len(reached.indices) > 1:
-            return False
-        return not self.integers.is_written_out(loop) and self.placing.is_counted_on(reached)
+    def _beginning_of_a_row(self, at: Operation, reached: Reached, rows: Sequence[Form | None], way: Way) -> int:
+        """Adds what all columns of a row have in common, and gives how many instructions that is."""
+        names = reached.array.identity, reached.array.base
+        self.placing.needed(at, WIDE, ("beginning of a row", *names, tuple(rows)), rows, way)
+        return WIDE
+
+    def _read_lengths(self, at: Operation, reached: Reached, way: Way) -> None:
+        """Adds the reads of the lengths that its rows are multiplied by."""
+        for place in range(1, len(reached.indices)):
+            key = self.placing.read_of(("extent", reached.array.identity, reached.array.base, place))
+            self.placing.needed(at, READ, key, [], way)
+
+    def _sign(self, at: Operation, index: Form | None, is_small_type: bool, way: Way) -> None:
+        """Adds what says whether an index is negative; a multiple by a power of two has the sign of what it is made from."""
+        slots = SIGN
+        if index is not None and is_small_type:
+            is_place = all(self.placing.is_place(number) for number, _ in index[1])
+            slots = SIGN_OF_PLACE if is_place else SIGN + EXTENDED
+        if index is not None and not index[0] and index[1]:
+            multiple = min(factor & -factor for _, factor in index[1])
+            index = 0, tuple((number, factor // multiple) for number, factor in index[1])
+        self.placing.needed(at, slots, ("sign", index), [index], way)
+
+    def _is_fixed(self, reached: Reached) -> bool:
+        """Whether an element's indices are known at compile time."""
+        return all(each is not None and not self.integers.without_counters(each)[1] for each in reached.indices)
+
+    def _fixed_rows(self, indices: Sequence[Form | None]) -> list[int]:
+        """Indices before the last that are constants: such rows lie at fixed multiples of a length from the first one."""
+        return [
+            place
+            for place, each in enumerate(indices[:-1])
+            if each is not None and not self.integers.without_counters(each)[1]
+        ]
+
+    def _of_the_first_row(
+        self, at: Operation, reached: Reached, kept: Sequence[Form | None], fixed: Sequence[int], row: int, way: Way
+    ) -> int:
+        """Adds the distance of an element from that in the first row; gives the instructions that the first does without."""
+        names = reached.array.identity, reached.array.base
+        forms = [kept[place] for place in fixed]
+        products = sum(place == n for n, place in enumerate(fixed))
+        if any(each != (0, ()) for each in forms):
+            for place in fixed:
+                length = WIDE if place == len(kept) - 2 else WIDE + row  # the product of several lengths
+                self.placing.needed(at, length, ("length of a row", *names, place), [], way)
+            self.placing.needed(at, WIDE, ("row", *names, tuple(kept), tuple(fixed)), kept, way)
+        return row * products + WIDE * any(each is not None and each[1] for each in forms)
+
+    def _read(self, at: Operation, reached: Reached, way: Way) -> None:
+        """Adds what a kernel reads once before it can reach elements of an array in global memory."""
+        self.describes = DESCRIPTOR
+        self.placing.needed(at, READ, self.placing.read_of(("array", reached.array.identity, reached.array.base)), [], way)
 
     def _is_wrapped_anew(self, reached: Reached) -> bool:
         """Whether a column of a shared array is wrapped in each round of a loop that changes only its row.
@@ -181,18 +249,38 @@ class Addresses:
     ) -> None:
         """An address whose indices are known not to be negative: neighbours share it, another row is one sum away."""
         bare = [self.integers.without_constant(each) for each in reached.indices if each is not None]
+        if not is_small:
+            self._read_lengths(op, reached, way)
         if is_small and not any(each[1] for each in bare):
             return
-        place = reached.array.identity, reached.array.part
+        place = reached.array.identity, reached.array.base
         if is_small and reached.are_unsigned and self.placing.is_unrolled(bare) and self.elements_in_registers > CROWDED:
             op.slots += UNSIGNED_ANEW
             return
         is_fixed = not is_small and len(bare) == len(reached.indices) and not any(each[1] for each in bare)
         whole = FIXED_ADDRESS if is_fixed else own + row * (len(bare) - 1)
-        self.placing.needed(op, whole, ("address", *place, tuple(bare)), bare, way)
-        rows = [each for each in reached.indices[:-1] if each is not None]
-        if rows and not is_small:
-            first = ("row", *place, tuple(map(self.integers.bare, rows)), bare[-1])
-            if first in way.done or any(self.integers.without_counters(each) != each for each in rows):
-                self.placing.needed(op, WIDE, ("row", *place, tuple(rows), bare[-1]), rows, way)
-            way.done |= {first, ("row", *place, tuple(rows), bare[-1])}
+        rows = [] if is_small else [each for each in reached.indices[:-1] if each is not None]
+        changed = sum(self.integers.without_counters(each) != each for each in rows)
+        if changed < 2:  # one row of an unrolled loop is this one
+            self.placing.needed(op, whole - WIDE * changed, ("address", *place, tuple(bare)), bare, way)
+        if rows:
+            self._another_row(op, place, rows, bare[-1], row + own, changed, way)
+
+    def _another_row(
+        self, op: Operation, place: tuple[Hashable, Hashable], rows: Sequence[Form], column: Form, anew: int, changed: int,
+        way: Way,
+    ) -> None:
+        """Adds what leads from the first row of a column to this one: a sum, if it lies behind it; else a product.
+
+        `changed`: how many of the rows' indices unrolled loops change. No single sum can follow more than one.
+        """
+        group = ("rows", *place, tuple(map(self.integers.bare, rows)), column)
+        key = ("row", *place, tuple(rows), column)
+        if changed > 1:
+            self.placing.needed(op, WIDE + anew, key, rows, way)
+        elif changed or group in way.done and all(each[0] >= 0 for each in rows) and any(each[0] for each in rows):
+            self.placing.needed(op, WIDE, ("length of a row", *place), [], way)
+            self.placing.needed(op, WIDE, key, rows, way)
+        elif group in way.done:
+            self.placing.needed(op, anew, key, rows, way)
+        way.done |= {group, key}

@@ -10,6 +10,7 @@ product of two numbers of 32 bits one instruction. What only tells a place in sh
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,11 +20,18 @@ from autograder.simgpu.facts.halves import Halves
 from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import Known, KnownNumber
+from autograder.simgpu.facts.literals import literal_value
+from autograder.simgpu.operations.expressions import Captured, Constant
+from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.long_quotients import COMPLEX
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Binary, Compare
+from autograder.simgpu.operations.statements import UpdateName
 
 SHIFT = 2  # of 64 bits
+MOVES = 2  # of a number of 64 bits whose low half is not zero, such as 0.1
+NATURAL_QUOTIENT = 2  # by a constant, of what 32 bits hold and is never negative: a product and a shift
+POSITIVE_QUOTIENT = 10  # by a constant, of an integer of 64 bits that a condition keeps from being negative
 NAMES: dict[type[ast.operator], str] = {  # as instruction_costs.json has them
     ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product", ast.Div: "quotient", ast.FloorDiv: "quotient", ast.Mod: "remainder",
     ast.Pow: "power", ast.LShift: "shift", ast.RShift: "shift", ast.BitAnd: "and", ast.BitOr: "and", ast.BitXor: "and",
@@ -37,6 +45,7 @@ class Arithmetic:
         self.found = found
         self.integers = integers
         self.narrow = _narrow(found)
+        self.in_places = _in_places(found)
         self.halves: Halves  # of the kernel that is gone through
 
     def of(
@@ -45,6 +54,8 @@ class Arithmetic:
         """The instructions of `left kind right`, which is what `op` computes."""
         sides = [self.found.values.get(each) for each in (left, right)]
         known = self.found.values.get(op)
+        if op in self.in_places and self._is_offset(kind, sides):
+            return 0
         dtypes = [each.dtype for each in sides if isinstance(each, KnownNumber) and each.dtype is not None]
         dtype = known.dtype if isinstance(known, KnownNumber) else None
         if dtype is None and dtypes:
@@ -55,8 +66,8 @@ class Arithmetic:
         if isinstance(exponent, int) and dtype.kind in "fiu":
             return self._of_a_known_power(exponent, dtype)
         if dtype.kind in "fc":
-            divisor = self.integers.constant(sides[1])
-            if kind is ast.Div and divisor is not None and _is_power(divisor):
+            divisor = literal_value(right, self.found)
+            if kind is ast.Div and divisor and abs(math.frexp(divisor)[0]) == 0.5:
                 kind = ast.Mult  # by its reciprocal, which is exact
             return self._of_floats(op, kind, dtype, sides, way)
         if dtype.kind == "u" and (unsigned := self._of_unsigned(op, kind, sides, dtypes)) is not None:
@@ -71,6 +82,20 @@ class Arithmetic:
             return 1
         return 1 if self.halves.is_low(op) else of_integers(NAMES.get(kind, "sum"))
 
+    def _is_offset(self, kind: type[ast.operator], sides: Sequence[Known | None]) -> bool:
+        """Whether an access carries this out: a constant is its offset, and a power of two a shift that addresses have."""
+        left, right = (None if self._is_of_a_while(each) else self.integers.constant(each) for each in sides)
+        if kind in (ast.Add, ast.Sub):
+            return right is not None or left is not None and kind is ast.Add
+        if kind is ast.Mult:
+            return any(each is not None and _is_power(each) for each in (left, right))
+        return kind is ast.LShift and right is not None
+
+    def _is_of_a_while(self, known: Known | None) -> bool:
+        """Whether a value depends on the variables of an unrolled `while`, which are added before the sign is asked for."""
+        numbers = [number for number, _ in known.form[1]] if isinstance(known, KnownNumber) else []
+        return any(number in self.integers.rounds for number in numbers)
+
     def _added_to_a_product(self, op: Operation, left: Operation, right: Operation) -> int | None:
         """The instructions of a sum that a product's instruction does as well: of a 64-bit one, those of the other side's
         sign. None where neither side is such a product."""
@@ -79,6 +104,10 @@ class Arithmetic:
                 is_extended = not self.halves.is_low(op) and self.halves.fits(other) and not self.is_constant(other)
                 return int(is_extended)
         return None
+
+    def is_real(self, op: Operation) -> bool:
+        known = self.found.values.get(op)
+        return isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind == "f"
 
     def is_constant(self, op: Operation) -> bool:
         known = self.found.values.get(op)
@@ -127,6 +156,8 @@ class Arithmetic:
         self, op: Operation, kind: type[ast.operator], dtype: np.dtype, sides: Sequence[Known | None], way: Way
     ) -> int:
         converted = of_floats("from an integer", dtype) * sum(self._is_converted(each, dtype, way) for each in sides)
+        if dtype == np.float64 and isinstance(op, Binary):
+            converted += sum(map(self._moves_of, op.parts()))
         if kind in (ast.Add, ast.Sub) and op.multiplies and dtype.kind == "f":
             return converted
         op.divides_in_parts = kind is ast.Div and dtype.kind == "f"
@@ -135,6 +166,13 @@ class Arithmetic:
                 return converted + COMPLEX[dtype.itemsize][0]
             return converted + (4 if kind is ast.Mult else 2)  # on the real and imaginary parts
         return of_floats("floor quotient" if kind is ast.FloorDiv else NAMES.get(kind, "sum"), dtype) + converted
+
+    def _moves_of(self, op: Operation) -> int:
+        """The instructions that bring a number of the source into registers: an operand has room for 32 bits of it."""
+        value = op.constant if isinstance(op, Constant) else op.found if isinstance(op, Captured) else None
+        if not isinstance(value, (float, np.floating)):
+            return 0
+        return MOVES if np.float64(value).view(np.uint64) & 0xFFFFFFFF else 0
 
     def _is_converted(self, given: Known | None, dtype: np.dtype, way: Way) -> bool:
         """Whether an operand is converted here: it is of another type, no constant, and has not been converted before."""
@@ -153,6 +191,9 @@ class Arithmetic:
         left, right = sides
         divisor = self.integers.constant(right)
         is_power = divisor is not None and _is_power(divisor)
+        dividend = op.left if isinstance(op, Binary) else op.read if isinstance(op, UpdateName) else op
+        if divisor is not None and divisor > 0 and self.halves.is_natural(dividend):
+            return 1 if is_power else NATURAL_QUOTIENT if kind is ast.FloorDiv else NATURAL_QUOTIENT + 1
         if is_power and isinstance(left, KnownNumber) and self.integers.is_positive(left.form, way):
             if self.integers.cannot_overflow(left.form):
                 return of_integers("and")
@@ -163,6 +204,9 @@ class Arithmetic:
                 return of_integers(f"quotient{by} beside the remainder")
             way.done.add(key)
         op.divides_in_parts = divisor is None
+        if divisor is not None and divisor > 0 and not is_power and isinstance(left, KnownNumber):
+            if self.integers.is_positive(left.form, way) or self.integers.is_positive(left.form, way.of_rounds):
+                return POSITIVE_QUOTIENT if kind is ast.FloorDiv else POSITIVE_QUOTIENT + 2
         by = " by a power of two" if is_power else "" if divisor is None or divisor <= 0 else " by a constant"
         return of_integers(NAMES[kind] + by)
 
@@ -172,7 +216,15 @@ class Arithmetic:
 
     def width_compared(self, *sides: Operation) -> int:
         """The instructions of a comparison: it looks at high halves unless all sides fit into low ones."""
+        doubles = [each for each in sides if self.dtype_of(each) == np.float64]
+        if doubles and all(self.is_real(each) for each in sides):
+            singles = sum(self.dtype_of(each) == np.float32 for each in sides)
+            return 1 + singles + sum(map(self._moves_of, sides))
         return 1 if self.halves.fits(*sides) else max(map(self._of_type, sides))
+
+    def dtype_of(self, op: Operation) -> np.dtype | None:
+        known = self.found.values.get(op)
+        return known.dtype if isinstance(known, KnownNumber) else None
 
     def _of_type(self, op: Operation) -> int:
         known = self.found.values.get(op)
@@ -194,6 +246,25 @@ def _narrow(found: Found) -> frozenset[Operation]:
                 known = found.values.get(each)
                 wide.update(known.made_by if isinstance(known, KnownNumber) else ())
     return frozenset(narrow - wide)
+
+
+def _in_places(found: Found) -> frozenset[Operation]:
+    """Integer arithmetic that is for nothing but indices which lie at fixed distances: of global memory, the last ones."""
+    inside: set[Operation] = set()
+    outside: set[Operation] = set()
+    for reached in found.reached.values():
+        if reached.array.space in ("shared", "local"):
+            inside.update(reached.made_by)
+        else:
+            inside.update(reached.last_made_by)
+            outside.update(frozenset(reached.made_by).difference(reached.last_made_by))
+    for op in found.values:
+        if isinstance(op, (Binary, Subscript)):
+            continue
+        for each in op.parts():
+            known = found.values.get(each)
+            outside.update(known.made_by if isinstance(known, KnownNumber) else ())
+    return frozenset(inside - outside)
 
 
 def _is_power(number: int) -> bool:

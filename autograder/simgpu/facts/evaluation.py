@@ -24,6 +24,7 @@ from autograder.simgpu.facts.known import (
     KnownArray,
     KnownName,
     KnownNumber,
+    KnownRecord,
     KnownTuple,
     Unknown,
     arrays_in,
@@ -221,6 +222,11 @@ class Evaluation:
         owner = self.value(op.owner, scope)
         if isinstance(owner, KnownTuple):
             return self._tuple_item(op, owner, scope)
+        if isinstance(owner, KnownRecord) and owner.array.field(op.field) is not None:
+            self._reach_in(op, owner, scope)
+            return self.memory.load(op, scope, owner)
+        if isinstance(owner, KnownArray) and (field := owner.field(op.field)) is not None:
+            return field
         if not isinstance(owner, KnownArray):
             for each in op.indices:
                 self.value(each, scope)
@@ -260,11 +266,14 @@ class Evaluation:
     def _reach_in(self, op: Subscript | Attribute, owner: Known, scope: Scope) -> None:
         found = self.here.found
         found.reached.pop(op, None)
+        if isinstance(owner, KnownRecord):
+            self._reach_field(op, owner)
         if not isinstance(owner, KnownArray) or isinstance(op, Attribute) or op.field is not None:
             found.values[op.owner] = owner
             return
         indices: list[Form | None] = list(owner.prefix)
         unsigned = [*owner.unsigned_prefix] if len(owner.unsigned_prefix) == len(indices) else [False] * len(indices)
+        small, last = [False] * len(indices), tuple[Operation, ...]()
         made_by: tuple[Operation, ...] = ()
         apart = False
         for each in op.indices:
@@ -274,9 +283,17 @@ class Evaluation:
                 is_number = isinstance(part, KnownNumber) and (part.dtype is None or part.dtype.kind in "iub")
                 indices.append(part.form if is_number and isinstance(part, KnownNumber) else None)
                 unsigned.append(isinstance(part, KnownNumber) and part.dtype is not None and part.dtype.kind in "ub")
+                small.append(isinstance(part, KnownNumber) and part.dtype is not None and part.dtype.itemsize <= 4)
                 apart |= varies(part)
-                made_by += part.made_by if isinstance(part, KnownNumber) else ()
-        found.reached[op] = Reached(owner, tuple(indices), apart, made_by, tuple(unsigned))
+                last = part.made_by if isinstance(part, KnownNumber) else ()
+                made_by += last
+        found.reached[op] = Reached(owner, tuple(indices), apart, made_by, tuple(unsigned), tuple(small), last)
+
+    def _reach_field(self, op: Subscript | Attribute, record: KnownRecord) -> None:
+        """Records which field of a record is meant, where it is a number."""
+        field = record.array.field(op.name if isinstance(op, Attribute) else op.field)
+        if field is not None:
+            self.here.found.reached[op] = Reached(field, record.indices, record.varies, (), record.unsigned)
 
     def _attribute(self, op: Attribute, scope: Scope) -> Known:
         owner, name = self.value(op.owner, scope), op.name
@@ -299,6 +316,9 @@ class Evaluation:
             return self.library_calls.anything_done([owner], scope)
         if isinstance(owner, KnownArray):
             return self.results.array_attribute(owner, name)
+        if isinstance(owner, KnownRecord):
+            self._reach_in(op, owner, scope)
+            return self.memory.load(op, scope, owner)
         if isinstance(owner, KnownNumber) and name in ("real", "imag"):
             return self.results.of_pure((name,), [owner], None)
         return Unknown(arrays_in(owner))

@@ -28,6 +28,8 @@ class Reached:
     varies: bool
     made_by: tuple[Operation, ...] = ()
     unsigned: tuple[bool, ...] = ()
+    small: tuple[bool, ...] = ()  # which indices have a type of 32 bits or less
+    last_made_by: tuple[Operation, ...] = ()  # of `made_by`, those that computed the last index
 
     @property
     def are_unsigned(self) -> bool:

@@ -85,6 +85,50 @@ class Halves:
         masks = [self._constant(each) for each in (op.left, op.right)]
         return any(each is not None and 0 <= each < 1 << REGISTER for each in masks)
 
+    def is_natural(self, op: Operation) -> bool:
+        """Whether a value is never negative, by the types that it is made from, and is held by the low half.
+
+        A quotient or a remainder of it is then that of an unsigned integer.
+        """
+        known = self.found.values.get(op)
+        if isinstance(known, KnownNumber) and self.forms.is_made_of(known.form, "round"):
+            return False  # the compiler does not look through rounds of a loop
+        return self.bits(op) <= REGISTER + 1 and self._is_natural(op, frozenset())
+
+    def _is_natural(self, op: Operation | Hashable, within: frozenset[Hashable]) -> bool:
+        """`within`: the variables whose values are looked at, which are taken to be so."""
+        if not isinstance(op, Operation) or isinstance(op, Local) and _key(op) in self._given:
+            key = _key(op) if isinstance(op, Local) else op
+            given = self._given.get(key, ())
+            return key in within or bool(given) and all(self._is_natural(each, within | {key}) for each in given)
+        constant = self._constant(op)
+        if constant is not None:
+            return constant >= 0
+        if isinstance(op, (Binary, UpdateName)):
+            left, right = (op.left, op.right) if isinstance(op, Binary) else (op.read, op.operand)
+            return self._is_natural_result(op.kind, left, right, within)
+        if isinstance(op, Selection):
+            return self._is_natural(op.yes, within) and self._is_natural(op.no, within)
+        if isinstance(op, FunctionCall) and not op.bodies and op.arguments:
+            each = any if self._path(op) == "builtins.max" else all
+            if self._path(op) in ("builtins.min", "builtins.max") or self._converts_to_few(op):
+                return each(self._is_natural(argument, within) for argument in op.arguments)
+        known = self.found.values.get(op)
+        return isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind in "ub"
+
+    def _is_natural_result(
+        self, kind: type[ast.operator], left: Operation, right: Operation, within: frozenset[Hashable]
+    ) -> bool:
+        one, other = self._is_natural(left, within), self._is_natural(right, within)
+        if kind is ast.Sub:
+            constant = self._constant(left)
+            return other and constant is not None and constant >= (1 << self.bits(right) - 1) - 1
+        if kind is ast.BitAnd:
+            return one or other
+        if kind in (ast.Mod, ast.RShift):
+            return other if kind is ast.Mod else one
+        return one and other and kind in (ast.Add, ast.Mult, ast.FloorDiv, ast.BitOr, ast.BitXor, ast.LShift)
+
     # ---- how many bits there are ----------------------------------------------------------------
 
     def _variables(self) -> dict[Hashable, int]:
@@ -97,6 +141,7 @@ class Halves:
                     unknown.add(key)
                 else:
                     given.setdefault(key, []).append(value)
+        self._given = {key: values for key, values in given.items() if key not in unknown}
         self._bits_of_variables = {}  # first of no variable: one that a loop makes of itself then has all bits
         for _ in range(MOST_ROUNDS):
             self._bits = {}

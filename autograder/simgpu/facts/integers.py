@@ -29,8 +29,16 @@ class Way:
     done: set[Hashable] = field(default_factory=set)  # values and addresses that are in registers
     least: dict[Hashable, int] = field(default_factory=dict)  # lower bounds, by sum without its constant
 
+    in_rounds: dict[Hashable, int] = field(default_factory=dict)  # likewise, by conditions of `while` loops around
+
     def copy(self) -> Way:
-        return Way(set(self.done), dict(self.least))
+        return Way(set(self.done), dict(self.least), dict(self.in_rounds))
+
+    @property
+    def of_rounds(self) -> Way:
+        """This way with the bounds that conditions of `while` loops give: the compiler knows of them where it divides, but
+        wraps indices in spite of them."""
+        return Way(self.done, self.in_rounds, self.in_rounds)
 
 
 class Integers:
@@ -42,6 +50,7 @@ class Integers:
         self.written_out = written_out
         self.rounds: dict[int, Sequence[int]] = {}  # by atom: a variable's values in an unrolled `while`
         self.lengths: dict[Operation, int] = {}  # the number of rounds of such loops
+        self._numbers_of: dict[int, Hashable] = {}
         self.states: Sequence[State] = [{}]  # a state for each round of the unrolled loops around
 
     def enter(self, op: For | While) -> None:
@@ -84,6 +93,53 @@ class Integers:
     def without_constant(self, form: Form) -> Form:
         """A sum without its constants."""
         return 0, self.without_counters(form)[1]
+
+    def beginning(self, form: Form) -> Form:
+        """A sum without what is added to a multiple of a power of two and is less than that: `4 * i` for `4 * i + 3`.
+
+        It has the sign of the multiple, and the compiler computes both as one.
+        """
+        least = most = form[0]
+        rest = []
+        for number, factor in form[1]:
+            values = self.constants_of(number)
+            if values is None:
+                rest.append((number, factor))
+            elif values:
+                least += min(factor * each for each in values)
+                most += max(factor * each for each in values)
+        multiple = min((factor & -factor for _, factor in rest), default=0)
+        return (0, tuple(rest)) if 0 <= least <= most < multiple else form
+
+    def changes_in(self, loop: Operation, key: Hashable) -> bool:
+        """Whether a loop changes any of the values by which `key` identifies something."""
+        if not isinstance(key, tuple):
+            return False
+        if len(key) == 2 and isinstance(key[0], int) and isinstance(key[1], tuple):  # a form
+            return loop in self.forms.loops_of((key[0], key[1]))
+        return any(self.changes_in(loop, each) for each in key)
+
+    def round_by_round(self, key: Hashable) -> Hashable:
+        """What identifies values of all rounds of unrolled loops, in whichever loop over these numbers they are needed."""
+        if not isinstance(key, tuple):
+            return key
+        if len(key) == 2 and isinstance(key[0], int) and isinstance(key[1], tuple):  # a form
+            return "sum", key[0], tuple((self._over(number), factor) for number, factor in key[1])
+        return tuple(map(self.round_by_round, key))
+
+    def _over(self, number: int) -> Hashable:
+        """An atom, with the numbers that they go over in the place of counters of unrolled loops."""
+        known = self._numbers_of.get(number)
+        if known is None:
+            key = self.forms.key_of(number)
+            known = number
+            loops = [each for each in self.forms.loops_of((0, ((number, 1),))) if isinstance(each, For)]
+            is_counter = isinstance(key, tuple) and key[0] == "counter"
+            if any(map(self.is_written_out, loops)):
+                values = self.values_of(loops[0]) if is_counter and len(loops) == 1 else None
+                known = ("over", tuple(values)) if values else number if is_counter else self.round_by_round(key)
+            self._numbers_of[number] = known
+        return known
 
     def bare(self, form: Form | None) -> Hashable:
         """`without_constant` of a form that may not be known."""

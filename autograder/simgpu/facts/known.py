@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from autograder.language.program import Function, Reference
 from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.values.memory import Space
+
+FIELD = "field"  # begins the `part` of an array that is one field of records
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,19 @@ class KnownArray:
         """Whether an index counts from the beginning of the whole array: not so for a slice."""
         return self.part is None
 
+    @property
+    def base(self) -> Hashable:
+        """The part that addresses are computed from: the fields of a record lie at fixed distances from its beginning."""
+        return self.part[2] if isinstance(self.part, tuple) and self.part[0] == FIELD else self.part
+
+    def field(self, name: object) -> KnownArray | None:
+        """The array of one field of its records; None unless that is a number."""
+        fields: Mapping[Any, Any] = self.dtype.fields or {}
+        dtype: np.dtype | None = fields[name][0] if name in fields else None
+        if dtype is None or dtype.fields or dtype.subdtype:
+            return None
+        return replace(self, dtype=dtype, part=(FIELD, name, self.part))
+
 
 @dataclass(frozen=True)
 class KnownTuple:
@@ -93,6 +108,16 @@ class Unknown:
     """Any value; `arrays`: the arrays that it may be or contain."""
 
     arrays: frozenset[Hashable] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownRecord(Unknown):
+    """An element of an array of records; its fields are loaded and stored one by one."""
+
+    array: KnownArray
+    indices: tuple[Form, ...]
+    varies: bool
+    unsigned: tuple[bool, ...]
 
 
 @dataclass(frozen=True)

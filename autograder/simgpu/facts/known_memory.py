@@ -13,7 +13,16 @@ from autograder.simgpu.facts.atomic_results import AtomicResults
 from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import ALL, GLOBAL, Reached, kinds_of_memory
 from autograder.simgpu.facts.here import Here
-from autograder.simgpu.facts.known import Known, KnownArray, KnownName, KnownNumber, KnownTuple, Unknown, arrays_in
+from autograder.simgpu.facts.known import (
+    Known,
+    KnownArray,
+    KnownName,
+    KnownNumber,
+    KnownRecord,
+    KnownTuple,
+    Unknown,
+    arrays_in,
+)
 from autograder.simgpu.facts.known_results import ANYTHING
 from autograder.simgpu.facts.observer import Observer
 from autograder.simgpu.facts.scope import InRegister, Scope
@@ -41,12 +50,16 @@ class KnownMemory:
         if reached is None:
             return Unknown(arrays_in(owner if owner is not None else found.values.get(op.owner, ANYTHING)))
         array, indices = reached.array, reached.indices
-        given = [(each, found.values.get(each)) for each in op.indices] if isinstance(op, Subscript) else []
+        is_part = isinstance(op, Subscript) and op.field is None
+        given = [(each, found.values.get(each)) for each in op.indices] if is_part and isinstance(op, Subscript) else []
         if any(_may_be_unknown(value) and not isinstance(each, Slice) for each, value in given):
             return Unknown(frozenset([array.identity]))
         new_axes = sum(value == KnownName(None) for _, value in given)
         whole = len(array.prefix) + array.ndim
         known = tuple(each for each in indices if each is not None)
+        if array.dtype.fields and len(known) == len(indices) == whole and not new_axes:
+            kept = frozenset([array.identity])
+            return KnownRecord(kept, array=array, indices=known, varies=reached.varies, unsigned=reached.unsigned)
         if len(known) < len(indices) or array.dtype.fields:
             return self._part(op, array, max(0, whole + new_axes - len(known)))
         if len(indices) < whole:

@@ -218,6 +218,8 @@ class KnownResults:
         if name == "T":
             turned = ("T", owner.part, owner.prefix)
             return replace(owner, extents=owner.extents[::-1], prefix=(), unsigned_prefix=(), part=turned)
+        if (field := owner.field(name)) is not None:
+            return field
         if owner.dtype.fields or name in ("real", "imag"):
             return Unknown(frozenset([owner.identity]))
         return KnownName(library.OfArray(owner, name))
@@ -227,7 +229,7 @@ class KnownResults:
         whole = len(array.prefix) + axis
         if whole < len(array.extents) and array.extents[whole] is not None and array.space != "global":
             return KnownNumber(nt.INT64, self.forms.constant(array.extents[whole] or 0), False)
-        form = self.forms.atom(("extent", array.identity, array.part, len(array.prefix) + axis))
+        form = self.forms.atom(("extent", array.identity, array.base, len(array.prefix) + axis))
         return KnownNumber(nt.INT64, form, not array.is_whole)
 
     def of_range(self, arguments: Sequence[Known]) -> Known:

@@ -23,6 +23,8 @@ from autograder.simgpu.operations.steps import Block, Expression
 LOOP = 12  # a round over a range of unknown length that uses its counter: Numba's iterator
 CONSTANT_LOOP = 10  # of known length, but too long to be unrolled
 NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; over a range whose counter is not used
+UNSEEN_COUNTS, BEFORE_COUNTS = 1, 30  # likewise, where a branch counts something in four rounds that are done at once
+STRIDED_LOOP, DIVIDED_BY_STEP = 11, 50  # by steps that are not constant: a round, and beside what stands before any loop
 COUNTERS = 4  # before a loop of known length: Numba's iterator has two numbers of 64 bits
 FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; in addition, if four rounds are done at once
 PAST = {ast.Lt: 0, ast.LtE: 1, ast.Gt: 0, ast.GtE: -1, ast.NotEq: 0}  # where a loop stops, after what it compares with
@@ -142,15 +144,36 @@ class LoopCosts:
         if op.is_written_out:
             return 0
         if op.is_cheap:
-            return UNSEEN_LOOP
+            return UNSEEN_COUNTS if op.is_four_at_once and self._counts(op) else UNSEEN_LOOP
         if self.integers.values_of(op) is not None:
             return CONSTANT_LOOP
+        if self._is_strided(op.source):
+            return STRIDED_LOOP
         return NARROW_LOOP if self._is_narrow(op.source) else LOOP
+
+    def _counts(self, loop: For) -> bool:
+        """Whether a branch in a loop adds a constant to an integer, as what counts hits does."""
+        for each in everything_in(loop.body):
+            arms = (each.body, each.orelse) if isinstance(each, If) else ()
+            for statement in (statement for arm in arms for statement in arm.statements):
+                known = self.found.values.get(statement.operand) if isinstance(statement, UpdateName) else None
+                if isinstance(known, KnownNumber) and known.constant is not None:
+                    return True
+        return False
+
+    def _is_strided(self, source: Operation) -> bool:
+        """Whether a range has a step that is known at run time only: its length is then a quotient."""
+        known = self.found.values.get(source)
+        return isinstance(known, KnownRange) and known.step.constant is None and not self._is_narrow(source)
 
     def before(self, op: For) -> int:
         """The instructions that it takes before its first round."""
         if op.slots == CONSTANT_LOOP:
             return COUNTERS
+        if op.slots == UNSEEN_COUNTS:
+            return BEFORE_COUNTS
+        if op.slots == STRIDED_LOOP:
+            return FIRST_ROUND + DIVIDED_BY_STEP + (FOUR_AT_ONCE if op.is_four_at_once else 0)
         if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP):
             return 0
         return FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)

@@ -14,6 +14,8 @@ Addresses are in addresses.py, operators in arithmetic.py, loops in loop_costs.p
 from __future__ import annotations
 
 import ast
+import itertools
+from collections.abc import Hashable
 
 import numpy as np
 
@@ -26,7 +28,8 @@ from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.halves import Halves
 from autograder.simgpu.facts.instruction_costs import constants_of_function, of_function, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
-from autograder.simgpu.facts.known import KnownName, KnownNumber, Unknown
+from autograder.simgpu.facts.known import KnownName, KnownNumber, KnownRecord, Unknown
+from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import LoopCosts, may_differ
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.facts.rules import Rules
@@ -53,14 +56,16 @@ from autograder.simgpu.operations.steps import Block
 
 START = 1  # before the first statement
 BRANCH = 1
+RECIPROCAL = 14  # of what divides an integer
+CONVERTED = 1  # a number of another type than the array's, before it is stored
 EXIT = 1
 MEETING = 1  # before a branch after which lanes meet again; each side waits there with one more instruction
 COUNTED, DIVIDED = 26, 53  # before a `while` loop, to compute its rounds: its step is a constant, or not
 FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and the addresses
 GRID = 5  # by dimension
-READ = 1  # of a register that holds a thread's place, such as `cuda.threadIdx.x`
 SHORT_CONDITION = 8  # instructions, at the most, of an operand of `and` that all lanes compute
 COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
+COMPUTES = (Binary, Compare, Unary, UpdateName, UpdateElement, FunctionCall)
 ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that one lane carries out for its warp: which lane, for how many lanes
 
 
@@ -84,6 +89,7 @@ class MachineCode:
         )
         self.of_all: dict[Operation, Way] = {}  # by `and`: what is known where all of its operands hold
         self.asked_by: dict[Junction, If] = {}  # by `and` or `or`: the branch whose condition it is
+        self.operands: set[Operation] = set()  # of arithmetic and of functions: a sign is taken into account there
         self.alone: set[Operation] = set()  # statements that are all of an arm
 
     def of_kernel(self, body: Block) -> None:
@@ -91,7 +97,7 @@ class MachineCode:
         self.arithmetic.halves = Halves(self.found, self.forms, body)
         self.block(body, Way())
         ends = body.statements[-1] if body.statements else None
-        body.slots = START
+        body.slots = START + self.addresses.describes
         body.once = 0 if ends in self.last or isinstance(ends, Return) else EXIT  # for the threads that get to the end
 
     def block(self, block: Block, way: Way) -> None:
@@ -112,6 +118,8 @@ class MachineCode:
         elif isinstance(op, Junction):
             self._junction(op, way)
         else:
+            if isinstance(op, COMPUTES):
+                self.operands.update(op.parts())
             if isinstance(op, UpdateElement):
                 op.slots = op.once = 0
                 self.addresses.updates[op.reached] = op
@@ -119,6 +127,8 @@ class MachineCode:
                 if not isinstance(each, Block):
                     self.go_through(each, way)
             self._one(op, way)
+            if isinstance(op, COMPUTES):
+                self._read(op, way)
 
     def _branch(self, op: If, way: Way) -> None:
         if isinstance(op.condition, Junction):
@@ -228,6 +238,7 @@ class MachineCode:
                 plain.append(self.short_arms.size(each))
                 way.done |= inner.done
             if op.is_and:
+                inner = inner if place else inner.copy()  # what it says holds for the operands behind it alone
                 self.integers.note_bounds(each, True, inner)
         if op.is_and:
             self.of_all[op] = inner
@@ -283,8 +294,11 @@ class MachineCode:
             op.counted = None if amount is None else self.loop_costs.counted(op)
             if amount is not None:
                 self.placing.fours[op] = FOUR_ROUNDS
+            known = set(inner.done)
             self.go_through(op.condition, inner)
-            self.integers.note_bounds(op.condition, True, inner)
+            if op not in self.integers.lengths:  # it stands in two places, and neither is known to come before a round
+                inner.done -= {key for key in inner.done - known if not _is_value(key) and self.integers.changes_in(op, key)}
+            self.integers.note_bounds(op.condition, True, inner.of_rounds)
             op.slots = 0 if op in self.integers.lengths else BRANCH
             if amount is not None and self.placing.in_common(op.slots + op.condition.slots):
                 op.slots = op.condition.slots = 0
@@ -297,24 +311,38 @@ class MachineCode:
             op.every_fourth = self.placing.fours.pop(op, 0)
         self.integers.states = before
         self.placing.loops.pop()
+        is_gone_through = isinstance(op, For) and self.integers.is_written_out(op) and bool(self.integers.values_of(op))
+        if is_gone_through and not _may_end_early(op):
+            way.done |= {self.integers.round_by_round(key) for key in inner.done - way.done}
         self.block(op.orelse, way)
 
     def _one(self, op: Operation, way: Way) -> None:
-        if op in self.found.reached and isinstance(op, (Subscript, Attribute)):
+        if isinstance(self.found.values.get(op), KnownRecord):
+            op.slots = op.once = 0  # a place; its fields are loaded one by one
+        elif is_literal(op, self.found):
+            op.slots = op.once = 0
+        elif op in self.found.reached and isinstance(op, (Subscript, Attribute)):
             self.addresses.of_access(op, self.found.reached[op], way)
             op.is_selected &= op.wraps or len(self.found.reached[op].indices) > 1  # else the index is, before the arms
         elif isinstance(op, Binary) and op in self.in_addresses and self._has_strides(op):
             op.slots = op.once = 0
         elif isinstance(op, Binary):
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.left, op.right, way), way)
+            self._reciprocal(op)
+            self._sum_alone(op)
         elif isinstance(op, UpdateName):
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.read, op.operand, way), way)
+            self._sum_alone(op)
             if self.loop_costs.is_counter_of_four(op) and self.placing.in_common(op.slots):
                 op.slots = 0
         elif isinstance(op, UpdateElement):  # beside its address
             op.slots += self.arithmetic.of(op, op.kind, op.reached, op.operand, way)
         elif isinstance(op, Unary):
-            self.placing.worth(op, 0 if op.kind is ast.Not else self.arithmetic.width(op), way)
+            is_free = op.kind is ast.Not or op in self.operands and self.arithmetic.is_real(op)
+            self.placing.worth(op, 0 if is_free else self.arithmetic.width(op), way)
+        elif isinstance(op, Assign):
+            op.slots = 0
+            self._converted(op)
         elif isinstance(op, Compare):
             self.placing.worth(op, self.arithmetic.width_compared(op.left, *op.others), way)
         elif isinstance(op, FunctionCall):
@@ -323,10 +351,49 @@ class MachineCode:
             op.slots = int(bool(self.placing.loops) and self.placing.loops[-1].is_met_behind)
         elif isinstance(op, Return):
             op.slots = EXIT if op.function is self.kernel and op not in self.alone else 0
-        elif (place := self.arithmetic.halves.place_of_thread(self.found.values.get(op))) and isinstance(op, Attribute):
-            self.placing.worth_once(op, READ, place, way)
         elif not isinstance(op, (Subscript, Attribute)) or not isinstance(self.found.values.get(op.owner), Unknown):
             op.slots = 0  # a name, a constant, an assignment
+
+    def _read(self, op: Operation, way: Way) -> None:
+        """Adds the registers and parameters that an operation is the first to read: places of threads, lengths, numbers."""
+        if isinstance(op, FunctionCall) and not op.slots and not op.once:
+            return
+        for each in op.parts():
+            known = self.found.values.get(each)
+            is_bare = isinstance(each, (Local, Attribute, Subscript)) or isinstance(each, FunctionCall) and not each.slots
+            if isinstance(known, KnownNumber) and is_bare:
+                self.placing.read(op, known.form, way, is_size=isinstance(each, Attribute) and each.name == "size")
+
+    def _sum_alone(self, op: Binary | UpdateName) -> None:
+        """Counts a sum that would be one instruction with a product, had that not been computed before the loop."""
+        if op.multiplies and op.kind in (ast.Add, ast.Sub) and self.placing.loops and op.slots == 0:
+            products = [each for each in op.parts() if isinstance(each, Binary) and each.kind is ast.Mult]
+            if products and all(each.once and not each.slots for each in products):
+                op.slots = 1
+
+    def _reciprocal(self, op: Binary) -> None:
+        """Moves what an integer's division does with the divisor alone to before the loops that leave that alone."""
+        divisor = self.found.values.get(op.right)
+        if op.slots <= RECIPROCAL or op.kind not in (ast.FloorDiv, ast.Mod) or not op.divides_in_parts:
+            return
+        if self.placing.loops and isinstance(divisor, KnownNumber) and divisor.form[1]:
+            if self.placing.stays([divisor.form], self.placing.loops[-1]):
+                op.slots -= RECIPROCAL
+                self.placing.place(op, RECIPROCAL, [divisor.form])
+
+    def _converted(self, op: Assign) -> None:
+        """Adds what converts a number to the type of the elements that it is stored to, or brings it into a register."""
+        known = self.found.values.get(op.operand)
+        for each in op.targets:
+            if not isinstance(each, Element) or not isinstance(known, KnownNumber) or known.dtype is None:
+                continue
+            reached = self.found.reached.get(each.reached)
+            if reached is None or reached.array.space == "local":
+                continue
+            if is_literal(op.operand, self.found):
+                each.reached.slots += literal_value(op.operand, self.found) != 0  # zeros have a register already
+            elif known.dtype != reached.array.dtype and "f" in (known.dtype.kind, reached.array.dtype.kind):
+                each.reached.slots += CONVERTED
 
     def _has_strides(self, op: Binary) -> bool:
         known = self.found.values.get(op)
@@ -352,6 +419,8 @@ class MachineCode:
             given = self.found.values.get(op.arguments[0]) if op.arguments else None
             dimensions = given.constant or 1 if isinstance(given, KnownNumber) else 1
             self.placing.worth_once(op, GRID * dimensions, ("grid",), way)
+            for place, axis in itertools.product(("threadIdx", "blockIdx", "blockDim"), "xyz"[:dimensions]):
+                way.done.add(self.placing.read_of(("name", f"numba.cuda.{place}.{axis}")))
         elif path == "builtins.divmod" and len(op.arguments) == 2:
             left, right = op.arguments
             both = (self.arithmetic.of(op, kind, left, right, way) for kind in (ast.FloorDiv, ast.Mod))
@@ -374,13 +443,27 @@ class MachineCode:
             op.slots = 1
 
     def _keeps_the_bits(self, op: FunctionCall) -> bool:
-        """Whether a call converts an integer to an integer: a register is read with fewer bits, or with zeros before it."""
+        """Whether a call converts a number to its own type, or an integer to an integer, whose register is read with fewer
+        bits, or with zeros before it."""
         callee, known = self.found.values.get(op.callee), self.found.values.get(op)
         is_type = isinstance(callee, KnownName) and isinstance(callee.value, TypeReference)
         given = [self.found.values.get(each) for each in op.arguments]
+        if is_type and len(given) == 1 and isinstance(known, KnownNumber) and isinstance(given[0], KnownNumber):
+            if known.dtype is not None and known.dtype == given[0].dtype:
+                return True
         return is_type and all(
             isinstance(each, KnownNumber) and each.dtype is not None and each.dtype.kind in "iub" for each in (known, *given)
         )
+
+
+def _is_value(key: Hashable) -> bool:
+    """Whether a key stands for the result of an operation, not for a part of an address."""
+    return isinstance(key, tuple) and key[0] == "value"
+
+
+def _may_end_early(loop: For | While) -> bool:
+    """Whether something in a loop may end a round, the loop, or the kernel."""
+    return any(isinstance(each, (Break, Continue, Return, Raise)) for each in everything_in(loop.body))
 
 
 def _leaves(block: Block) -> bool:

@@ -16,6 +16,8 @@ from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
 
+READ = 1  # of a register that holds a thread's place, or a parameter: an address, a length, a number
+PLACES = tuple(f"numba.cuda.{each}." for each in ("threadIdx", "blockIdx", "blockDim", "gridDim"))
 MADE_ANEW = 4  # instructions: what takes more is kept for each round of an unrolled loop, if a loop around leaves it alone
 
 
@@ -77,6 +79,26 @@ class Placing:
             way.done.add((key, slots))
             self.place(op, slots, [])
 
+    def read(self, op: Operation, form: Form | None, way: Way, *, is_size: bool = False) -> None:
+        """Adds the reads of what a sum consists of, as far as nobody has read it before.
+
+        `is_size`: it is the number of all elements, which a kernel is given beside the lengths of an array.
+        """
+        for number, atom in self.forms.atoms_of(form) if form is not None else ():
+            kind = atom.key[0] if isinstance(atom.key, tuple) else None
+            if kind in ("extent", "argument") or self.is_place(number):
+                self.needed(op, READ, self.read_of(("size", atom.key) if is_size else atom.key), [], way)
+
+    def is_place(self, number: int) -> bool:
+        """Whether an atom is a thread's place, such as `cuda.threadIdx.x`."""
+        key = self.forms.key_of(number)
+        return isinstance(key, tuple) and key[0] == "name" and str(key[1]).startswith(PLACES)
+
+    @staticmethod
+    def read_of(key: Hashable) -> Hashable:
+        """By which it is known that something has been read."""
+        return "read", key
+
     def in_common(self, slots: int) -> bool:
         """Adds instructions to those that four rounds of the innermost loop share; False if it is not done so."""
         if not self.loops or self.loops[-1] not in self.fours:
@@ -92,9 +114,12 @@ class Placing:
         self, op: Operation, slots: int, key: Hashable, made_of: Sequence[Form | None], way: Way
     ) -> None:
         """Adds the instructions of a part of an address, unless it is in a register already; `key` identifies it."""
-        if key in way.done:
+        if key in way.done or self.loops and self.integers.round_by_round(key) in way.done:
             return
         way.done.add(key)
+        if self._changes_further_out(made_of):
+            self._before_a_loop(made_of).before += slots
+            return
         written_out = 0  # innermost loops that are unrolled, with a value for each round
         for loop in reversed(self.loops):
             if not self.integers.is_written_out(loop) or not self._moves(loop, made_of):
@@ -112,6 +137,21 @@ class Placing:
             if not self.stays(made_of, loop):
                 break
             loop.hoisted.add(op)
+
+    def _changes_further_out(self, made_of: Sequence[Form | None]) -> bool:
+        """Whether the innermost loop leaves these values alone, and an unrolled one around it changes them."""
+        if not self.loops or self._moves(self.loops[-1], made_of):
+            return False
+        return any(self.integers.is_written_out(each) and self._moves(each, made_of) for each in self.loops)
+
+    def _before_a_loop(self, made_of: Sequence[Form | None]) -> For | While:
+        """The outermost of the innermost loops that leave these values alone."""
+        found = self.loops[-1]
+        for loop in reversed(self.loops):
+            if self._moves(loop, made_of):
+                break
+            found = loop
+        return found
 
     def _moves(self, loop: Operation, made_of: Iterable[Form | None]) -> bool:
         """Whether an unrolled loop changes these values."""

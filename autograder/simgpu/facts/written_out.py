@@ -16,6 +16,7 @@ from autograder.language.numeric_types import TypeReference
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownName, KnownNumber, KnownRange, KnownTuple
+from autograder.simgpu.facts.literals import is_literal
 from autograder.simgpu.facts.rounds import COMPUTED
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
@@ -35,13 +36,19 @@ LOAD_ACROSS = 13.8  # it is in an earlier index
 LOAD_ACROSS_ODD = 18.5  # likewise, if the length of a row is no power of two: a multiplication in place of a shift
 SAME_ROW, SAME_INDEX = 5.5, 2.0  # what a load saves if its row was computed before, or its index wrapped
 STORE_ALONG = 6.3
-STORE_ACROSS = 14.0
+STORE_ACROSS, STORE_ACROSS_SHARED = 14.0, 11.0
 BRANCH = 7.0
+BRANCH_ON_COUNTER = 4.0  # each round goes one way: only the variables that it may assign take room
 COUNTING, COUNTING_BY_MORE = 1.5, 3.5  # `if ...: total += 1`: the compiler adds what the condition is, 0 or 1; or `+= 2`
 BARRIER = 2.0
 CALL = 4.0
 ATOMIC = 6.5
-LONG_FUNCTION = 150.0  # sin, exp, ...: many instructions
+LONG_FUNCTION = 170.0  # sin, a power, ...: many instructions
+FUNCTIONS = {  # of float32, and of float64
+    "exp": (25.0, 100.0), "tanh": (43.0, 170.0), "log": (60.0, 170.0), "erf": (60.0, 170.0), "atan": (60.0, 100.0),
+    "expm1": (60.0, 100.0), "log1p": (90.0, 170.0),
+}  # fmt: skip
+FLOAT_QUOTIENT, DOUBLE_QUOTIENT = 9.0, 12.0
 NEIGHBOUR = 3.0  # a further element beside an access, reached by an index that only loops inside the loop change
 REGISTER = 0.5  # an element of a local array with a known index
 SHORT_FUNCTIONS = frozenset(f"math.{name}" for name in "sqrt fabs fma floor ceil min max abs".split())
@@ -188,6 +195,8 @@ class _Sizes:
         if isinstance(part, (If, Selection)) and (holds := self._holds(part.condition)) is not None:
             arms = (part.body, part.orelse) if isinstance(part, If) else (part.yes, part.no)
             return self.of(arms[0] if holds else arms[1])
+        if is_literal(part, self.found):
+            return 0.0
         size = 0.0
         if isinstance(part, UpdateElement):
             size += OPERATION * self._times()
@@ -205,6 +214,9 @@ class _Sizes:
 
     def _branch(self, op: If | Selection) -> float:
         """What a branch takes beside its condition and its arms: less where it is but a constant more or less."""
+        asked = self.found.values.get(op.condition)
+        if isinstance(asked, KnownNumber) and self._is_constant(asked.form):
+            return BRANCH_ON_COUNTER
         if not isinstance(op, If) or not isinstance(op.condition, Compare) or not _is_empty(op.orelse):
             return BRANCH
         statement, *others = op.body.statements or (None,)
@@ -271,8 +283,10 @@ class _Sizes:
         return False
 
     def _division(self, part: Binary) -> float:
-        """The size of // and % of integers by a divisor that is not constant; 0 for anything else."""
+        """The size of // and % of integers by a divisor that is not constant, and of / of floats; 0 for anything else."""
         known, divisor = self.found.values.get(part), self.found.values.get(part.right)
+        if isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind == "f" and part.kind is ast.Div:
+            return FLOAT_QUOTIENT if known.dtype.itemsize < 8 else DOUBLE_QUOTIENT
         if not isinstance(known, KnownNumber) or known.dtype is None or known.dtype.kind not in "iu":
             return 0.0
         if isinstance(divisor, KnownNumber) and divisor.constant is not None:
@@ -295,9 +309,11 @@ class _Sizes:
         times = self._times_of(reached.indices)
         if reached.array.space == "local":
             return REGISTER * times
+        if reached.array.space == "constant":
+            return (LOAD_ACROSS if any(moving[:-1]) else LOAD_ALONG) * times
         across = any(moving[:-1])
         if is_store:
-            own = STORE_ACROSS if across else STORE_ALONG
+            own = (STORE_ACROSS_SHARED if reached.array.space == "shared" else STORE_ACROSS) if across else STORE_ALONG
         else:
             own = self._load(reached, across) - self._has_in_common(reached, moving)
         apart = self._times_of([self._ours_in(index) for index in reached.indices])
@@ -350,6 +366,14 @@ class _Sizes:
             return False
         return all(self._form_of(each) is not None for each in (part, *part.arguments))
 
+    def _function(self, path: str, part: FunctionCall) -> float:
+        """The size of a function of the module `math`."""
+        if path in SHORT_FUNCTIONS:
+            return CALL
+        known = self.found.values.get(part)
+        is_double = not isinstance(known, KnownNumber) or known.dtype is None or known.dtype.itemsize == 8
+        return FUNCTIONS.get(path.removeprefix("math."), (LONG_FUNCTION, LONG_FUNCTION))[is_double]
+
     def _call(self, part: FunctionCall) -> float:
         if part.bodies:
             return sum(self.of(body.body) for body in part.bodies.values())
@@ -357,7 +381,7 @@ class _Sizes:
         if self._keeps_the_bits(part):
             return 0.0
         if path.startswith("math."):
-            return (CALL if path in SHORT_FUNCTIONS else LONG_FUNCTION) * self._times()
+            return self._function(path, part) * self._times()
         if path in ("numba.cuda.syncthreads", "numba.cuda.syncwarp"):
             return BARRIER * self._times()
         return (ATOMIC if path.startswith("numba.cuda.atomic.") else CALL) * self._times()

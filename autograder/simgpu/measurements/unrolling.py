@@ -52,6 +52,8 @@ def kernel(a, b, c, g, h, n):
         cuda.syncthreads()
     c[y, x] = {total}
 """
+WITH_LOOPS = ("sin", "tan")  # of float32: they have a loop of their own, for large angles
+FUNCTIONS = ("exp", "log", "sin", "tan", "tanh", "sqrt", "erf", "atan", "expm1", "log1p", "floor", "fabs")
 # name: body, shape of the shared array, where it is filled
 BODIES = {
     "an addition": ("total += v", "64", "x"),
@@ -74,6 +76,19 @@ BODIES = {
     "a tile, turned": ("c[y + i, x] = tile[x, y + i]", "(64, 33)", "y, x"),
     "shared atomic": ("cuda.atomic.add(tile, i, v)", "64", "x"),
     "a sine": ("total += math.sin(v + i)", "64", "x"),
+    "a column of a tile filled": ("tile[i, x] = v", "(256, 32)", "y, x"),
+    "a row of a tile filled": ("tile[y, i] = v", "(32, 256)", "y, x"),
+    **{f"{name}, float32": (f"total += math.{name}(g[i])", "64", "x") for name in FUNCTIONS if name not in WITH_LOOPS},
+    **{f"{name}, float64": (f"total += math.{name}(v + i)", "64", "x") for name in FUNCTIONS},
+    "a power, float32": ("total += g[i] ** v", "64", "x"),
+    "a quotient of floats": ("total += v / g[i]", "64", "x"),
+    "a quotient of doubles": ("total += v / (g[i] + i)", "64", "x"),
+    "a branch on the counter": ("if i > 3:\n    total += g[i]", "64", "x"),
+    "branches on the counter": (
+        "if i == 1 or i == 5:\n    v = g[x]\nelif i == 3:\n    v = h[x]\nif i > 4:\n    v += total\ntotal += v * g[i]",
+        "64",
+        "x",
+    ),
     "local array": ("own[i] = v\ntotal += own[i]", "64", "x"),
     "a barrier": ("cuda.syncthreads()\ntotal += tile[i]", "64", "x"),
     "a loop": ("j = 0\nwhile j < n:\n    total += g[j]\n    j += 1", "64", "x"),

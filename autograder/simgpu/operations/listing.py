@@ -18,7 +18,7 @@ from autograder.simgpu.operations.steps import Block, Statement
 
 WIDTH = 110  # characters
 # What an operation is made of is no fact; the last two: see the issued instructions.
-NO_FACTS = {"node", "function", "line", "_made_of", "slots", "once"}
+NO_FACTS = {"node", "function", "line", "_made_of", "_everything", "slots", "once"}
 FACTS_OF_LOOPS = {Loop: ("held_loads", "held_stores"), For: ("is_cheap", "is_watched"), While: ("is_hopeless", "waits")}
 
 

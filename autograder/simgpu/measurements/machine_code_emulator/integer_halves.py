@@ -105,10 +105,15 @@ def simulated(name: str, outcome: str) -> int:
 
 
 def compiled(name: str, folder: Path) -> Any:
-    """The kernel for Numba, from a file of its own, as it is asked where a kernel stands."""
-    path = folder / f"kernel_{list(BODIES).index(name)}.py"
+    """The kernel for Numba."""
     device = "\n".join(f"@cuda.jit(device=True)\n{each}" for each in DEVICE.values())
-    path.write_text(f"from numba import cuda, int32\n\n{device}\n@cuda.jit\n{text(name)}", encoding="utf-8")
+    return from_text(f"from numba import cuda, int32\n\n{device}\n@cuda.jit\n{text(name)}", folder, list(BODIES).index(name))
+
+
+def from_text(source: str, folder: Path, number: int) -> Any:
+    """The `kernel` of a module's source, from a file of its own, as it is asked where a kernel stands."""
+    path = folder / f"kernel_{number}.py"
+    path.write_text(source, encoding="utf-8")
     made = util.spec_from_file_location(path.stem, path)
     assert made is not None and made.loader is not None
     module = util.module_from_spec(made)
