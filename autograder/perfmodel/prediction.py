@@ -26,7 +26,7 @@ L2_KEEPS = 8 / 15  # of its size, for what comes back after other memory: 32 MiB
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
 # Fitted to the learned half, the fourth set and the cases of development (measurements/fitting.py), each one number:
-ISSUE_SHARE = 0.8  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
+ISSUE_SHARE = 0.75  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
 CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
 OVERLAP = 3.9  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
 MERGED_STORES = 0.6  # of the sectors that a warp stores to again at once, those that L2 does not see

@@ -65,4 +65,4 @@ def test_the_fit_finds_a_number_that_was_moved() -> None:
     learned, _ = fitting.cases()
     with fitting.set_to({"ISSUE_SHARE": 0.5}):
         found = fitting.fitted(lambda: fitting.loss(learned[:40]))
-    assert found["ISSUE_SHARE"] > 0.65 and prediction.ISSUE_SHARE >= 0.8
+    assert found["ISSUE_SHARE"] > 0.65 and prediction.ISSUE_SHARE >= 0.75
