@@ -526,7 +526,7 @@ CAUSES: dict[str, Shows] = {
     "bank_conflicts": lambda seen: (
         seen.left.shared_load_bank_conflicts + seen.left.shared_store_bank_conflicts > 0.3 * seen.multiply_adds
     ),
-    "signed_indices": lambda seen: _share_of_signs(seen) > 0.2,
+    "signed_indices": lambda seen: _share_of_signs(seen) > 0.15,
     "few_sums": lambda seen: 1.5 < seen.sums_a_thread <= 8,
     "too_few_blocks_for_the_gpu": lambda seen: seen.blocks < MULTIPROCESSORS and seen.m * seen.n > 1 << 21,
     "scattered_loads": lambda seen: seen.sectors > 8,

@@ -39,7 +39,7 @@ BEST_KNOWN_RAGGED = 0.745
 
 # Counted as the compiler leaves them, for each multiply-add of a warp. Fetches: one element a thread takes 1.25
 # (four numbers of one tile at a time, one of the other), squares of 4 x 4 take 0.125. Instructions: 4.9 with one
-# element a thread, 3.7 in the paper's strips, 3.3 with 4 x 4 sums by signed indices, 2.3 by unsigned ones, 1.2 in
+# element a thread, 3.7 in the paper's strips, 3.0 with 4 x 4 sums by signed indices, 2.3 by unsigned ones, 1.2 in
 # the model solution. Conflicts: 0.18 and less in right answers, 0.43 in lesson 8's `squares`. Loads: 2 / 16 with
 # tiles of 16 x 16.
 FETCHES = 0.5

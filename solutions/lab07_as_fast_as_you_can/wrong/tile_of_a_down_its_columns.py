@@ -1,4 +1,4 @@
-# fails: meets_few_bank_conflicts, as_fast_as_it_gets, as_fast_with_edges; hint: bank_conflicts
+# fails: meets_few_bank_conflicts, spends_its_instructions_on_multiplying, as_fast_as_it_gets, as_fast_with_edges; hint: bank_conflicts
 import math
 
 import numpy as np
