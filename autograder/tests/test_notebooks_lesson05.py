@@ -686,7 +686,7 @@ def test_atomics_hold_up_the_histogram_without_copies_as_lesson_5a_says() -> Non
 def test_waiting_holds_up_the_fastest_histogram_as_lesson_5b_says() -> None:
     case = by_case()["histogram, privatized, uniform", 2**24]
     needs = case.estimate.breakdown
-    assert case.estimate.binding == "latency" and abs(case.error) < 0.07
+    assert case.estimate.binding == "latency" and abs(case.error) < 0.075
     assert 0.45 < needs["DRAM"] / case.measured_ns < 0.55, "DRAM would be done in half of the time"
     assert max(needs["atomics"], needs["shared atomics"]) < needs["DRAM"]
 

@@ -39,8 +39,8 @@ MICRO = json.loads((HERE / "microbenchmarks.json").read_text(encoding="utf-8"))
         (lesson07.list_ranking_ms, 20.2),
         (lesson07.most_apart, 2),
         (lesson07.at_one_address, 49),
-        (lesson07.least_sure, 1.82),
-        (lesson07.least_sure, 3 / 1.65),
+        (lesson07.least_sure, 1.875),
+        (lesson07.least_sure, 3 / 1.6),
     ],
 )
 def test_the_right_answer_is_praised(exercise, answer) -> None:
@@ -67,10 +67,10 @@ def test_the_right_answer_is_praised(exercise, answer) -> None:
         (lesson07.two_thirds_of_the_time, "product", "takes a kernel"),
         (lesson07.at_one_address, 92, "divide by it"),
         (lesson07.at_one_address, ..., "your answer"),
-        (lesson07.least_sure, 4.95, "the upper end"),
-        (lesson07.least_sure, 1.65, "That is the factor"),
+        (lesson07.least_sure, 4.8, "the upper end"),
+        (lesson07.least_sure, 1.6, "That is the factor"),
         (lesson07.least_sure, 3, "the prediction itself"),
-        (lesson07.least_sure, 1.35, "not subtracted"),
+        (lesson07.least_sure, 1.4, "not subtracted"),
         (lesson07.sum_of_eight, "kernel", "takes a kernel"),
         (lesson07.owner_and_rank, ..., "Write the kernel"),
         (lesson07.sum_of_squares, len, "takes a kernel"),
@@ -163,8 +163,8 @@ def test_the_last_exercise_begins_with_the_kernel_that_its_reply_takes_for_uncha
             "not yet",
             "5 x 1030 by 1030 x 3 product comes out wrong",
         ),
-        (AS_GIVEN.replace("np.float32(0)", "np.float64(0)"), "not yet", "takes as long as before"),
-        (HOISTED, "not yet", "takes as long as before: 535 us"),
+        (AS_GIVEN.replace("np.float32(0)", "np.float64(0)"), "not yet", "takes longer: 557 us"),
+        (HOISTED, "not yet", "takes as long as before: 540 us"),
         (HOISTED, "not yet", "executes 7.6 instructions (as given 7.6) and loads 2 numbers"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "takes as long as before"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "Loading for several rounds at once changes nothing"),
@@ -244,7 +244,7 @@ def sum_of_eight(x, y):
     ("source", "outcome", "words"),
     [
         ("\ndef sum_of_eight(x, y):\n    pass\n", "your turn", "Nothing was written to y"),
-        (TILE, "right", "today's model says 21.9 us, and 24.8 us with eight loads"),
+        (TILE, "right", "today's model says 23.2 us, and 23.8 us with eight loads"),
         (TILE, "right", "a cache serves those; issue limits yours."),
         (BY_SHUFFLES, "right", "N_memory 60)"),
         (BY_SHUFFLES, "right", "issue limits yours, so yours is slower."),
@@ -294,7 +294,7 @@ STRIDED = WALKED_ALONE.replace("    if cuda.grid(1) == 0:\n", "    if True:\n").
     [
         ("\ndef owner_and_rank(following, heads, both):\n    pass\n", "your turn", "Nothing was written to both"),
         (WALK, "right", "0.79 ms (2.0 uncoalesced accesses a round), and 1.19 ms with three"),
-        (WALK, "right", "today's model says 42.0 us, and 43.0 us with three"),
+        (WALK, "right", "today's model says 43.5 us, and 44.9 us with three"),
         (WALK.replace("index * 2**32 + prefix", "(index << 32) | prefix"), "right", "2.0 uncoalesced"),
         (WALK.replace(">= 0", "!= -1"), "right", "2.0 uncoalesced"),
         (STRIDED, "right", "2.0 uncoalesced"),
@@ -338,7 +338,7 @@ ONE_EACH = "\ndef sum_of_squares(x, sums):\n    t = cuda.grid(1)\n    if t < x.s
     ("source", "outcome", "words"),
     [
         ("\ndef sum_of_squares(x, sums):\n    pass\n", "your turn", "Nothing was written to sums"),
-        (SQUARES, "right", "is 14.0 us: the kernel takes 1.7 times that"),
+        (SQUARES, "right", "is 14.0 us: the kernel takes 1.8 times that"),
         (WITH_WHILE, "right", "DRAM and L2 limit it alike"),
         (SQUARES.replace("np.float32(0)", "0.0"), "right", "DRAM and issue limit it alike"),
         (SQUARES.replace("x[i] * x[i]", "x[i] ** 2"), "right", "DRAM and issue limit it alike"),
@@ -554,11 +554,11 @@ def test_lesson_7b_says(sentence: str) -> None:
         (A, "**no kernel can be faster**", min(TIMES) > 1e6 * ROOF_MS),
         (A, "`range` makes no access that `while` does not make", in_all(RANGE) == in_all(WHILE)),
         (A, "of eight lanes moves eight sectors", round(REQUEST_OF_THE_WALK) == 8),
-        (B, "within 15 % up to 2²⁰", max(abs(CASES[RANDOM, size].error) for size in (2**16, 2**20)) < 0.15),
+        (B, "within 19 % up to 2²⁰", max(abs(CASES[RANDOM, size].error) for size in (2**16, 2**20)) < 0.19),
         (
             B,
-            "One row is 14 % too slow, one is right, and four are too fast",
-            len(LISTS_TOO_FAST) == 4 and [round(each) for each in LISTS_TOO_SLOW] == [14],
+            "One row is 19 % too slow, one is right, and four are too fast",
+            len(LISTS_TOO_FAST) == 4 and [round(each) for each in LISTS_TOO_SLOW] == [19],
         ),
         (B, "0.14 ms whatever the items", {round(each["privatized"], 2) for each in LARGE.values()} == {0.14}),
         (B, "(At 2²⁴ the model says that latency holds it up.)", CASES[PRIVATE, 2**24].estimate.binding == "latency"),
@@ -601,18 +601,20 @@ def test_the_sum_of_squares_falls_short_of_its_floor_for_the_reasons_told() -> N
 def test_the_estimate_for_a_t4_is_what_its_explanation_says() -> None:
     """From the committed output, which may differ where NVIDIA's compiler is asked for registers."""
     shown = json.dumps(cells(B)["own-estimate"]["outputs"])
-    assert "NVIDIA T4: about 432 us" in shown and "latency limits it" in shown
-    assert "today's 432: later turns are cheaper" in prose(B)
+    assert "NVIDIA T4: about 433 us" in shown and "latency limits it" in shown
+    assert "today's 433: later turns are cheaper" in prose(B)
 
 
 def test_a_count_of_today_agrees_with_the_slide_of_2009_within_one_percent() -> None:
     assert pytest.approx(local_ranking(2**22).milliseconds(hidden=True), rel=0.01) == OLD_LIST
 
 
-def test_today_s_model_is_within_a_tenth_in_six_of_the_seven_questions() -> None:
+def test_today_s_model_is_within_a_tenth_in_five_of_the_seven_questions() -> None:
     off = {pair: abs(today / clock - 1) for pair in QUESTIONS.values() for _, today, clock in [slower(*pair)]}
-    assert {pair for pair, each in off.items() if each > 0.1} == {(ROWS, WHILE, 1100)}
-    assert "It is within a tenth of the clock in all but rows of 1,100." in prose(B)
+    assert {pair for pair, each in off.items() if each > 0.1} == {(ROWS, WHILE, 1100), (RANDOM, EQUAL, 2**20)}
+    lists = round(100 * off[RANDOM, EQUAL, 2**20])
+    words = f"It is within a tenth of the clock in all but rows of 1,100 and lists of 2²⁰ nodes ({lists} % off)."
+    assert words in prose(B)
 
 
 def test_the_clock_follows_max_in_four_of_five_rows_and_latency_in_the_fifth() -> None:
@@ -652,8 +654,8 @@ def test_the_turns_of_blocks_foretell_six_sizes_and_miss_the_seventh_as_lesson_7
     assert cycles == pytest.approx(first, rel=0.02), "as if every turn were a first one"
     assert f"a round costs {cycles:.0f} cycles again" in prose(B)
     model = CASES[WHILE, 4096].estimate.ns / 1e3
-    assert round(foretold / 1e3) == round(model / 1e3)
-    words = f"both say {model / 1e3:.0f} ms, where the clock says {clock / 1e3:.0f}"
+    assert foretold == pytest.approx(model, rel=0.05)
+    words = f"ours says {foretold / 1e3:.0f} ms, it {model / 1e3:.0f}, and the clock {clock / 1e3:.0f}"
     assert words in prose(B) and foretold < 0.55 * clock
     assert "At 256 the launch has 64 blocks" in prose(B) and "At 512 it has 256" in prose(B)
     assert (table[256][0], table[512][0]) == (64, 256) and table[512][1] == 1 and 64 < 132 / 2

@@ -258,7 +258,7 @@ def test_replies_to_diagnoses_quote_their_sheets() -> None:
     a, b, c = (sheets.examined(*each) for each in given.items())
     columns = zip(a.sheet.figures, b.sheet.figures, c.sheet.figures, strict=True)
     figures = dict(zip(pairs.BOTTLENECKS, columns, strict=True))
-    assert round(figures["efficiency"][0]) == 84 and figures["memory bandwidth"][0] == 32
+    assert round(figures["efficiency"][0]) == 87 and figures["memory bandwidth"][0] == 32
     assert max(a.needs_us, key=a.needs_us.__getitem__) == "atomics"
     issue = f"takes {b.needs_us['issue']:.0f} of {b.together_us:.0f} us"
     assert issue in lesson09.diagnosis_b(("efficiency", "tiling")).words

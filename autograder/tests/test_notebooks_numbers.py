@@ -348,9 +348,9 @@ def test_lesson_2_s_resources_are_those_that_the_model_names() -> None:
     assert round(naive["L1"] / tiled["L1"]) == 12 and 0.7 < tiled["issue"] / naive["issue"] < 0.8, "by a quarter only"
     assert no_zeros["issue"] > 3 * sorted(no_zeros.values())[-2], "issue alone, more than three times the next"
     off = [estimated / measured - 1 for estimated, measured in zip(together, clock, strict=True)]
-    assert max(abs(each) for each in off[:3]) < 0.04 and abs(off[4]) < 0.01
-    assert "the estimates are within 4 % of the clock" in prose(LESSON_2[1])
-    assert "its estimate is within 1 % of the clock" in prose(LESSON_2[1])
+    assert max(abs(each) for each in off[:3]) < 0.09 and abs(off[4]) < 0.02
+    assert "the estimates are within 9 % of the clock" in prose(LESSON_2[1])
+    assert "its estimate is within 2 % of the clock" in prose(LESSON_2[1])
     assert f"{clock[3]:.0f} ms, where the estimate says {together[3]:.0f}" in prose(LESSON_2[1])
     assert max(large.values()) < 0.6 * clock[3], "no row of this table explains it"
 
@@ -414,9 +414,9 @@ def test_lesson_2_s_estimates_of_tiles_are_as_far_off_as_it_says() -> None:
         printed_by_lesson_2b("tile-sizes"),
     )
     longest = {tile: ({first, second}, float(least) / float(most)) for tile, _, first, most, second, least, _ in rows}
-    assert longest["8"][0] == {"issue", "shared memory"} and longest["8"][1] > 0.949, "alike"
+    assert longest["8"][0] == {"issue", "shared memory"} and longest["8"][1] > 0.92, "alike"
     off = {row[0]: float(row[1]) / float(row[-1]) - 1 for row in rows}
-    assert 0.02 < max(abs(off["8"]), abs(off["16"])) < 0.03 and "16 are within 3 % of the clock" in prose(LESSON_2[1])
+    assert 0.03 < max(abs(off["8"]), abs(off["16"])) < 0.05 and "16 are within 5 % of the clock" in prose(LESSON_2[1])
     assert off["32"] == pytest.approx(-1 / 6, abs=0.02) and "That for 32 is a sixth too low" in prose(LESSON_2[1])
 
 

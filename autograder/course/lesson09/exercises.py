@@ -220,7 +220,7 @@ def diagnosis_a(answer: Any) -> Reply:
         {
             MEMORY: "The loads look bad, 32 sectors for each request. But read the last line: how long would L2 and L1 "
             "take, through which these sectors go, and how long does what binds?",
-            EFFICIENCY: "84 steps for 32 pixels are many, but issuing them is not what binds. What is?",
+            EFFICIENCY: "87 steps for 32 pixels are many, but issuing them is not what binds. What is?",
             BALANCE: "Slowest and average warp do the same.",
             REGULARITY: "All 32 lanes are at work.",
         },
@@ -242,11 +242,11 @@ def diagnosis_b(answer: Any) -> Reply:
         (BALANCE, "regularization"),
         "Whoever has the longest row keeps everybody waiting, so share it out.",
         {
-            MEMORY: "The weights lie anywhere, that is true. But in the last line L1 needs 2 of 163 us, and L2 and DRAM, "
+            MEMORY: "The weights lie anywhere, that is true. But in the last line L1 needs 2 of 158 us, and L2 and DRAM, "
             "which it does not even name, need less. It waits, and not for bandwidth.",
-            REGULARITY: "Few lanes are at work, that is true. But idle lanes cost instructions, and issue takes 5 of 163 "
+            REGULARITY: "Few lanes are at work, that is true. But idle lanes cost instructions, and issue takes 5 of 158 "
             "us. It waits: for whom? The line above says it.",
-            EFFICIENCY: "Issuing its steps takes 5 of 163 us. It waits. For whom?",
+            EFFICIENCY: "Issuing its steps takes 5 of 158 us. It waits. For whom?",
             CONTENTION: "There is no atomic in it.",
         },
         {
