@@ -473,7 +473,7 @@ def test_what_holds_up_the_two_sums_is_as_lesson_3_says() -> None:
     )
     assert (row_passes, passes) == (32, 1), "one by one, and all at once"
     assert max(row_l1, row_issue, dram_ms) == row_l1 > 0.9 * row_ms
-    assert l1 < 0.1 * ms and max(issue, dram_ms) < 0.77 * ms < ms < issue + dram_ms, "neither quite hides the other"
+    assert l1 < 0.1 * ms and max(issue, dram_ms) < 0.75 * ms < ms < issue + dram_ms, "neither quite hides the other"
     for sentence in (
         f"The passes alone take {row_l1:.2f} ms of the {row_ms:.2f}",
         f"DRAM, {dram_ms:.2f} ms, and, by the simulated GPU's estimate, {instructions:.0f} instructions for one addition, "
