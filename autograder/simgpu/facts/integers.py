@@ -99,17 +99,18 @@ class Integers:
 
         It has the sign of the multiple, and the compiler computes both as one.
         """
+        least, most, rest = self._bounds_and_rest(form)
+        multiple = min((factor & -factor for _, factor in rest), default=0)
+        return (0, rest) if 0 <= least <= most < multiple else form
+
+    def _bounds_and_rest(self, form: Form) -> tuple[int, int, tuple[tuple[int, int], ...]]:
+        """The least and the most that constants and counters of unrolled loops add to a sum, and what else is in it."""
         least = most = form[0]
-        rest = []
         for number, factor in form[1]:
-            values = self.constants_of(number)
-            if values is None:
-                rest.append((number, factor))
-            elif values:
+            if values := self.constants_of(number):
                 least += min(factor * each for each in values)
                 most += max(factor * each for each in values)
-        multiple = min((factor & -factor for _, factor in rest), default=0)
-        return (0, tuple(rest)) if 0 <= least <= most < multiple else form
+        return least, most, self.without_counters(form)[1]
 
     def changes_in(self, loop: Operation, key: Hashable) -> bool:
         """Whether a loop changes any of the values by which `key` identifies something."""
@@ -190,16 +191,10 @@ class Integers:
 
     def is_positive(self, form: Form, way: Way) -> bool:
         """Whether a value is known not to be negative."""
-        lowest, rest = form[0], []
-        for number, factor in form[1]:
-            values = self.constants_of(number)
-            if values is None:
-                rest.append((number, factor))
-            elif values:
-                lowest += min(factor * each for each in values)
+        lowest, _, rest = self._bounds_and_rest(form)
         if not rest:
             return lowest >= 0
-        bound = way.least.get(tuple(rest))
+        bound = way.least.get(rest)
         if bound is not None and lowest + bound >= 0:
             return True
         return lowest >= 0 and all(factor > 0 and self._atom_is_positive(number, way) for number, factor in rest)
