@@ -8,27 +8,24 @@ Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, 
 - Divisions and library functions are many instructions.
 - A condition of several comparisons without loads is computed whole, by all lanes.
 
-Addresses are in addresses.py, operators in arithmetic.py, loops in loop_costs.py, arms without a jump in short_arms.py.
+Addresses are in addresses.py, operators in arithmetic.py, calls in calls.py, loops in loop_costs.py, arms without a jump in
+short_arms.py.
 """
 
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Hashable
 
-import numpy as np
-
-from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
 from autograder.simgpu.facts.arithmetic import Arithmetic
+from autograder.simgpu.facts.calls import Calls
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.halves import Halves
-from autograder.simgpu.facts.instruction_costs import constants_of_function, of_function, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
-from autograder.simgpu.facts.known import KnownName, KnownNumber, KnownRecord, Unknown
+from autograder.simgpu.facts.known import KnownNumber, KnownRecord, Unknown
 from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import LoopCosts, may_differ
 from autograder.simgpu.facts.placing import Placing
@@ -62,11 +59,8 @@ EXIT = 1
 MEETING = 1  # before a branch after which lanes meet again; each side waits there with one more instruction
 COUNTED, DIVIDED = 26, 53  # before a `while` loop, to compute its rounds: its step is a constant, or not
 FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and the addresses
-GRID = 5  # by dimension
 SHORT_CONDITION = 8  # instructions, at the most, of an operand of `and` that all lanes compute
-COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
 COMPUTES = (Binary, Compare, Unary, UpdateName, UpdateElement, FunctionCall)
-ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that one lane carries out for its warp: which lane, for how many lanes
 
 
 class MachineCode:
@@ -82,6 +76,7 @@ class MachineCode:
         self.placing = Placing(found, forms, self.integers)
         self.arithmetic = Arithmetic(found, self.integers)
         self.addresses = Addresses(found, self.integers, self.placing)
+        self.calls = Calls(found, self.arithmetic, self.addresses, self.placing)
         self.loop_costs = LoopCosts(found, self.integers, self.placing)
         self.short_arms = ShortArms(found, forms, self.integers, self.placing)
         self.in_addresses = frozenset(
@@ -345,8 +340,12 @@ class MachineCode:
             self._converted(op)
         elif isinstance(op, Compare):
             self.placing.worth(op, self.arithmetic.width_compared(op.left, *op.others), way)
+        elif isinstance(op, FunctionCall) and op.bodies:
+            op.slots = 0
+            for body in op.bodies.values():
+                self.block(body.body, way)
         elif isinstance(op, FunctionCall):
-            self._call(op, way)
+            self.calls.of(op, way)
         elif isinstance(op, Break):
             op.slots = int(bool(self.placing.loops) and self.placing.loops[-1].is_met_behind)
         elif isinstance(op, Return):
@@ -398,62 +397,6 @@ class MachineCode:
     def _has_strides(self, op: Binary) -> bool:
         known = self.found.values.get(op)
         return isinstance(known, KnownNumber) and self.integers.without_strides(known.form) != known.form
-
-    def _call(self, op: FunctionCall, way: Way) -> None:
-        if op.bodies:
-            op.slots = 0
-            for body in op.bodies.values():
-                self.block(body.body, way)
-            return
-        path = self.found.callees.get(op, "")
-        if op in self.found.reached:
-            self.addresses.of_access(op, self.found.reached[op], way)
-            if op.is_added_up_by_the_warp and self.found.reached[op].array.space == "global":
-                op.slots += ADDED_UP if op.discards else ADDED_UP_AND_USED
-            elif op.is_added_up_by_the_warp:
-                op.slots += COUNTED_UP if self.arithmetic.is_constant(op.arguments[-1]) else 8
-            return
-        name = path.rpartition(".")[2]
-        known = self.found.values.get(op)
-        if path == "numba.cuda.grid":
-            given = self.found.values.get(op.arguments[0]) if op.arguments else None
-            dimensions = given.constant or 1 if isinstance(given, KnownNumber) else 1
-            self.placing.worth_once(op, GRID * dimensions, ("grid",), way)
-            for place, axis in itertools.product(("threadIdx", "blockIdx", "blockDim"), "xyz"[:dimensions]):
-                way.done.add(self.placing.read_of(("name", f"numba.cuda.{place}.{axis}")))
-        elif path == "builtins.divmod" and len(op.arguments) == 2:
-            left, right = op.arguments
-            both = (self.arithmetic.of(op, kind, left, right, way) for kind in (ast.FloorDiv, ast.Mod))
-            self.placing.worth_once(op, sum(both), ("divmod", op), way)
-        elif path.startswith("math."):
-            argument = self.found.values.get(op.arguments[0]) if op.arguments else None
-            is_double = not (isinstance(argument, KnownNumber) and argument.dtype == np.float32)
-            constants = constants_of_function(name, is_double)
-            self.placing.worth(op, of_function(name, is_double) - constants, way)
-            if op.slots or op.once:
-                self.placing.place(op, constants, [])
-        elif path in ("builtins.min", "builtins.max"):
-            is_small = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.itemsize <= 4
-            is_small |= self.arithmetic.halves.fits(*op.arguments)
-            each = 1 if is_small else of_integers("minimum")
-            self.placing.worth(op, each * max(1, len(op.arguments) - 1), way)
-        elif self._keeps_the_bits(op):
-            op.slots = op.once = 0
-        else:
-            op.slots = 1
-
-    def _keeps_the_bits(self, op: FunctionCall) -> bool:
-        """Whether a call converts a number to its own type, or an integer to an integer, whose register is read with fewer
-        bits, or with zeros before it."""
-        callee, known = self.found.values.get(op.callee), self.found.values.get(op)
-        is_type = isinstance(callee, KnownName) and isinstance(callee.value, TypeReference)
-        given = [self.found.values.get(each) for each in op.arguments]
-        if is_type and len(given) == 1 and isinstance(known, KnownNumber) and isinstance(given[0], KnownNumber):
-            if known.dtype is not None and known.dtype == given[0].dtype:
-                return True
-        return is_type and all(
-            isinstance(each, KnownNumber) and each.dtype is not None and each.dtype.kind in "iub" for each in (known, *given)
-        )
 
 
 def _is_value(key: Hashable) -> bool:
