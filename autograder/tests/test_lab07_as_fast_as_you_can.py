@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab07_as_fast_as_you_can"
 LAB = load_lab("lab07_as_fast_as_you_can")
 SPEC = spec_of(LAB.name)
+# Of the right answers the slowest, squares of four, is predicted 14 % slower than a GPU carries it out.
+CLEAR_BY = {"measured": 1.1, "simulated": 1.05}
 SPEED, EDGES, BONUS = "as_fast_as_it_gets", "as_fast_with_edges", "nearly_the_library"
 
 
@@ -59,7 +61,8 @@ def test_the_thresholds_lie_clear_of_every_answer(source: str) -> None:
         slow = {f"wrong/{path.stem}" for path in _failing(check)} & set(found["verdicts"])
         slow -= set(found["not timed"].get(check, {}))  # what a GPU cannot launch
         assert right | slow <= set(ratios), "an answer that was graded has no time"
-        assert max(ratios[name] for name in slow) * 1.05 < least < min(ratios[name] for name in right) / 1.05, check
+        assert max(ratios[name] for name in slow) * 1.05 < least, check
+        assert least * CLEAR_BY[source] < min(ratios[name] for name in right), check
 
 
 @pytest.mark.parametrize("source", SOURCES)

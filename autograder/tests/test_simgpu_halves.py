@@ -20,6 +20,7 @@ from autograder.simgpu.measurements.machine_code_emulator.integer_halves import 
 COUNTED: dict[str, dict[str, int]] = json.loads(RESULT.read_text(encoding="utf-8"))
 WARPS = GRID * BLOCK // 32
 IN_LOOPS = [name for name, body in BODIES.items() if "for " in body or "while " in body]
+WRITTEN_OUT = {"64 rounds that count", "56 rounds that count by two"}
 # `a * b + d * a` is one product of a sum to the compiler; of places it makes 64 bits before it multiplies; of shifts to
 # either side it knows which bits are left.
 REARRANGED = {"two products", "threads", "row of a table", "two of a device function", "shifts"}
@@ -35,8 +36,12 @@ def test_each_kernel_was_counted() -> None:
 
 
 def test_instructions_are_near_those_of_machine_code() -> None:
-    errors = [abs(ours(name, each) / counts[each] - 1) for name, counts in COUNTED.items() for each in counts]
-    assert np.median(errors) <= 0.06 and np.quantile(errors, 0.9) <= 0.14 and max(errors) < 0.32
+    off = {name: [abs(ours(name, each) / counts[each] - 1) for each in counts] for name, counts in COUNTED.items()}
+    errors = [each for of_one in off.values() for each in of_one]
+    assert np.median(errors) <= 0.06 and np.quantile(errors, 0.9) <= 0.11
+    # Of the loops that are written out whole, whose rounds add under a condition, too few instructions are counted.
+    assert max(each for name in off.keys() - WRITTEN_OUT for each in off[name]) < 0.22
+    assert max(each for name in WRITTEN_OUT for each in off[name]) < 0.32
 
 
 @pytest.mark.parametrize("name", sorted(BODIES.keys() - set(IN_LOOPS) - REARRANGED))
