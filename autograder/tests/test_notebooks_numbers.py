@@ -106,7 +106,8 @@ def test_lesson_1a_s_surprise_is_what_its_cells_print() -> None:
         "rounds of 9 passes, divided by 132 × 1,980 million a second: "
         f"{1e3 * 1000**3 / 32 * 9 / GPU.multiprocessors / (GPU.clock_ghz * 1e9):.2f} ms",
         f"each of its {GPU.multiprocessors} multiprocessors makes one pass and starts up to "
-        f"{('zero', 'one', 'two', 'three', 'four')[int(GPU.warp_instructions_per_cycle)]} instructions",
+        f"{('zero', 'one', 'two', 'three', 'four')[int(GPU.warp_instructions_per_cycle)]} instructions, "
+        f"a busy kernel {100 * ISSUE_SHARE:.0f} % of them",
         f"there are {1000 * GPU.clock_ghz:,.0f} million cycles a second",
         f"33 / 5 = **{33 / 5}**",
         f"{COUNTED['global_load_sectors']:,} / {COUNTED['global_load_requests']:,} = "
