@@ -31,6 +31,9 @@ from autograder.simgpu.operations.statements import UpdateName
 SHIFT = 2  # of 64 bits
 MOVES = 2  # of a number of 64 bits whose low half is not zero, such as 0.1
 NATURAL_QUOTIENT = 2  # by a constant, of what 32 bits hold and is never negative: a product and a shift
+SHORT, SHORT_REMAINDER = 17, 8  # bits with the sign, and what a remainder of them takes: the product is cut to 16 bits
+LESS_OF_A_WORD = 8  # instructions, where what is divided by a variable has 32 bits and a sign
+LESS_OF_WORDS = 25  # instructions, where neither number is negative or has more than 32 bits
 POSITIVE_QUOTIENT = 10  # by a constant, of an integer of 64 bits that a condition keeps from being negative
 NAMES: dict[type[ast.operator], str] = {  # as instruction_costs.json has them
     ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product", ast.Div: "quotient", ast.FloorDiv: "quotient", ast.Mod: "remainder",
@@ -191,24 +194,37 @@ class Arithmetic:
         left, right = sides
         divisor = self.integers.constant(right)
         is_power = divisor is not None and _is_power(divisor)
-        dividend = op.left if isinstance(op, Binary) else op.read if isinstance(op, UpdateName) else op
+        dividend, by = op, op
+        if isinstance(op, (Binary, UpdateName)):
+            dividend, by = (op.left, op.right) if isinstance(op, Binary) else (op.read, op.operand)
         if divisor is not None and divisor > 0 and self.halves.is_natural(dividend):
-            return 1 if is_power else NATURAL_QUOTIENT if kind is ast.FloorDiv else NATURAL_QUOTIENT + 1
+            if is_power or kind is ast.FloorDiv:
+                return 1 if is_power else NATURAL_QUOTIENT
+            return SHORT_REMAINDER if self._is_short(dividend) else NATURAL_QUOTIENT + 1
+        if divisor is None and self.halves.is_natural(dividend) and self.halves.is_natural(by):
+            op.divides_in_parts = False
+            return of_integers(NAMES[kind]) - LESS_OF_WORDS
         if is_power and isinstance(left, KnownNumber) and self.integers.is_positive(left.form, way):
             if self.integers.cannot_overflow(left.form):
                 return of_integers("and")
         if isinstance(left, KnownNumber) and isinstance(right, KnownNumber):
             key = ("divided", left.form, right.form)
             if key in way.done:
-                by = "" if divisor is None else " by a constant"
-                return of_integers(f"quotient{by} beside the remainder")
+                how = "" if divisor is None else " by a constant"
+                return of_integers(f"quotient{how} beside the remainder")
             way.done.add(key)
         op.divides_in_parts = divisor is None
         if divisor is not None and divisor > 0 and not is_power and isinstance(left, KnownNumber):
             if self.integers.is_positive(left.form, way) or self.integers.is_positive(left.form, way.of_rounds):
                 return POSITIVE_QUOTIENT if kind is ast.FloorDiv else POSITIVE_QUOTIENT + 2
-        by = " by a power of two" if is_power else "" if divisor is None or divisor <= 0 else " by a constant"
-        return of_integers(NAMES[kind] + by)
+        how = " by a power of two" if is_power else "" if divisor is None or divisor <= 0 else " by a constant"
+        less = LESS_OF_A_WORD if divisor is None and self.halves.fits(dividend) else 0
+        return of_integers(NAMES[kind] + how) - less
+
+    def _is_short(self, op: Operation) -> bool:
+        """Whether 16 bits hold an integer, by its type, a mask or a shift; the compiler does not add up sums for that."""
+        is_made = isinstance(op, Binary) and op.kind in (ast.Add, ast.Sub, ast.Mult)
+        return not is_made and self.halves.bits(op) <= SHORT
 
     def width(self, op: Operation) -> int:
         """The instructions that a value of its type takes: two for an integer of 64 bits."""

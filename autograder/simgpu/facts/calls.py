@@ -20,6 +20,7 @@ from autograder.simgpu.facts.integers import Way
 from autograder.simgpu.facts.known import KnownName, KnownNumber
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.loops import For
 
 GRID = 5  # by dimension
 COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
@@ -60,10 +61,7 @@ class Calls:
         elif path.startswith("math."):
             argument = self.found.values.get(op.arguments[0]) if op.arguments else None
             is_double = not (isinstance(argument, KnownNumber) and argument.dtype == np.float32)
-            constants = constants_of_function(name, is_double)
-            self.placing.worth(op, of_function(name, is_double) - constants, way)
-            if op.slots or op.once:
-                self.placing.place(op, constants, [])
+            self._of_math(op, name, is_double, way)
         elif path in ("builtins.min", "builtins.max"):
             is_small = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.itemsize <= 4
             is_small |= self.arithmetic.halves.fits(*op.arguments)
@@ -73,6 +71,21 @@ class Calls:
             op.slots = op.once = 0
         else:
             op.slots = 1
+
+    def _of_math(self, op: FunctionCall, name: str, is_double: bool, way: Way) -> None:
+        """Of a function of `math`. Its constants are in registers for all calls behind it; those of 64 bits no longer than a
+        round, or two that a `for` loop does at a time."""
+        constants = constants_of_function(name, is_double)
+        self.placing.worth(op, of_function(name, is_double) - constants, way)
+        around = self.placing.loops[-1] if self.placing.loops else None
+        key = "constants", name, is_double, around if is_double else None
+        if not op.slots and not op.once or key in way.done:
+            return
+        way.done.add(key)
+        if is_double and op.slots:
+            op.slots += constants // 2 if isinstance(around, For) else constants
+        else:
+            self.placing.place(op, constants, [])
 
     def _keeps_the_bits(self, op: FunctionCall) -> bool:
         """Whether a call converts a number to its own type, or an integer to an integer, whose register is read with fewer

@@ -91,6 +91,8 @@ class Halves:
         A quotient or a remainder of it is then that of an unsigned integer.
         """
         known = self.found.values.get(op)
+        if isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind in "ub":
+            return self.bits(op) <= REGISTER + 1  # by its type, whatever it is made from
         if isinstance(known, KnownNumber) and self.forms.is_made_of(known.form, "round"):
             return False  # the compiler does not look through rounds of a loop
         return self.bits(op) <= REGISTER + 1 and self._is_natural(op, frozenset())
@@ -174,6 +176,8 @@ class Halves:
             return min(self._by_type(op), max(given))
         if isinstance(op, FunctionCall) and self._path(op) in ("builtins.min", "builtins.max") and op.arguments:
             return max(map(self.bits, op.arguments))
+        if isinstance(op, FunctionCall) and self._converts_to_few(op) and self._is_natural(op.arguments[0], frozenset()):
+            return min(self._by_type(op), self.bits(op.arguments[0]))
         return self._of_thread(known) or self._by_type(op)
 
     def _of_thread(self, known: Known | None) -> int:
@@ -205,6 +209,8 @@ class Halves:
             return max(one, other)
         if kind is ast.LShift:
             return WHOLE if constant is None else one + max(constant, 0)
+        if kind is ast.RShift and constant is not None and 0 <= constant < WHOLE:
+            return max(1, one - constant)
         if kind in (ast.RShift, ast.FloorDiv):
             return one
         if kind is ast.Mod:

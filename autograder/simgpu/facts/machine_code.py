@@ -157,9 +157,13 @@ class MachineCode:
             one.done |= self.of_all[op.condition].done
         self.block(op.body, one)
         self.block(op.orelse, other)
-        done_before = 0
+        done_before = op.once = 0
         for ours, theirs in self.arms.done_before(op):
-            done_before += ours.slots + ours.once
+            done_before += ours.slots
+            op.once += ours.once
+            for loop in self.placing.loops if ours.once else ():
+                if ours in loop.hoisted:
+                    loop.hoisted.add(op)
             ours.slots = ours.once = theirs.slots = theirs.once = 0
         op.short_arms, op.is_short_for_else = 0, False
         is_open = not (leaves or is_guard or self._is_asked_in_parts(op) or self.short_arms.has_no_predicate(op.condition))
@@ -170,6 +174,10 @@ class MachineCode:
             if op in self.last and has_else:
                 op.slots, op.is_short_for_else, op.behind_body, op.behind_orelse = BRANCH, True, EXIT, 0
                 op.short_arms = max(1, self.short_arms.size(op.orelse))
+        apart = self.short_arms.numbers_apart(op.body, op.orelse) if is_open else 0
+        if apart and op not in self.last:
+            op.slots = op.behind_body = op.behind_orelse = 0
+            op.short_arms = self.short_arms.size(op.body) + apart
         op.slots += done_before
         if _leaves(op.body):
             way.done, way.least = other.done, other.least
@@ -252,7 +260,9 @@ class MachineCode:
         """Whether all lanes compute an operand: it reads no memory and takes few instructions."""
         size = 0
         for each in everything_in(part):
-            if each in self.found.reached and not each.leaves_no_load or isinstance(each, (Selection, Junction)):
+            if each in self.found.reached and not each.leaves_no_load or isinstance(each, Selection):
+                return False
+            if isinstance(each, Junction) and each.plain < len(each.operands) - 1:
                 return False
             if isinstance(each, FunctionCall) and each.slots + each.once > 4:
                 return False

@@ -71,7 +71,7 @@ class Rules:
         elif part in self.expanded.found.at_one_of:
             part.is_of_local_memory = bool(self.expanded.found.at_one_of[part] & self.arrays_in_memory)
         if isinstance(part, FunctionCall):
-            self._call(part)
+            self._call(part, loops)
             for body in part.bodies.values():
                 self.conclude(body.body, loops)
         for each in part.parts():
@@ -143,13 +143,20 @@ class Rules:
 
     # -- calls ----------------------------------------------------------------------------------------------------
 
-    def _call(self, call: FunctionCall) -> None:
+    def _call(self, call: FunctionCall, loops: Sequence[Operation]) -> None:
         known = self.found.values.get(call)
         if isinstance(known, KnownArray) and known.space == "local":
             call.is_of_local_memory = known.identity in self.arrays_in_memory
         reached = self.found.reached.get(call)
-        if reached is not None and not reached.varies:
+        if reached is not None and not reached.varies and not self._varies_behind(call, reached, loops):
             call.is_added_up_by_the_warp = self._is_joined(call, reached.array.dtype)
+
+    def _varies_behind(self, call: FunctionCall, reached: Reached, loops: Sequence[Operation]) -> bool:
+        """Whether lanes that have left a loop in different rounds make an atomic behind it, each where its round says."""
+        behind = [each for each in loops if isinstance(each, (For, While)) and call in each.behind]
+        return any(
+            index is None or loop in self.forms.loops_of(index) for loop in behind for index in reached.indices
+        )
 
     def _is_joined(self, call: FunctionCall, dtype: np.dtype) -> bool:
         """Whether one lane carries out an atomic for the whole warp, all of whose lanes go to one element; integers only.

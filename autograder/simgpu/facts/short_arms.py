@@ -13,13 +13,27 @@ from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.integers import Integers
 from autograder.simgpu.facts.known import KnownNumber
+from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import APART
 from autograder.simgpu.facts.placing import MADE_ANEW, Placing
+from autograder.simgpu.operations.expressions import Local
 from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.indexing import Attribute, Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
-from autograder.simgpu.operations.operators import Selection
-from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Raise, Return, UpdateElement
+from autograder.simgpu.operations.operators import Binary, Selection, Unary
+from autograder.simgpu.operations.statements import (
+    Assign,
+    Break,
+    Continue,
+    If,
+    Name,
+    Nothing,
+    Raise,
+    Return,
+    UpdateElement,
+    UpdateName,
+)
 from autograder.simgpu.operations.steps import Block
 
 SHORT_ARM = 8  # instructions, at the most
@@ -90,6 +104,52 @@ class ShortArms:
             if isinstance(each, FunctionCall):
                 waiting.extend(body.body for body in each.bodies.values())
         return size
+
+    def numbers_apart(self, one: Block, other: Block) -> int:
+        """How many numbers of the source two arms of one statement differ by, if by nothing else; 0 if they are not so.
+
+        The compiler selects the numbers, and carries the statement out once: `t += 4 * x` or `t += 2 * x`.
+        """
+        if len(one.statements) != 1 or len(other.statements) != 1:
+            return 0
+        (ours,), (theirs,) = one.statements, other.statements
+        if isinstance(ours, UpdateName) and isinstance(theirs, UpdateName):
+            is_same = (ours.name, ours.kind) == (theirs.name, theirs.kind)
+            return self._apart(ours.operand, theirs.operand) or 0 if is_same else 0
+        if not isinstance(ours, Assign) or not isinstance(theirs, Assign):
+            return 0
+        names = [[each.name for each in part.targets if isinstance(each, Name)] for part in (ours, theirs)]
+        if names[0] != names[1] or len(names[0]) != len(ours.targets):
+            return 0
+        return self._apart(ours.operand, theirs.operand) or 0
+
+    def _apart(self, one: Operation, other: Operation) -> int | None:
+        """How many numbers of the source two expressions differ by; None if by anything else."""
+        if is_literal(one, self.found) and is_literal(other, self.found):
+            return int(literal_value(one, self.found) != literal_value(other, self.found))
+        match one, other:
+            case Local(), Local():
+                return 0 if (one.function, one.name) == (other.function, other.name) else None
+            case Binary(), Binary():
+                is_same = one.kind is other.kind
+            case Unary(), Unary():
+                is_same = one.kind is other.kind
+            case Attribute(), Attribute():
+                is_same = one.name == other.name
+            case FunctionCall(), FunctionCall():
+                paths = [self.found.callees.get(each, "") for each in (one, other)]
+                is_same = paths[0] == paths[1] and paths[0].startswith("math.")
+            case Subscript(), Subscript():
+                is_same = True
+            case _:
+                return None
+        parts, others = (
+            list(each.arguments if isinstance(each, FunctionCall) else each.parts()) for each in (one, other)
+        )
+        if not is_same or len(parts) != len(others):
+            return None
+        apart = [self._apart(*pair) for pair in zip(parts, others, strict=True)]
+        return None if None in apart else sum(each for each in apart if each is not None)
 
     def is_short(self, arm: Operation, other: Operation) -> bool:
         """Whether all lanes go through an arm; a predicate says which of them each instruction is for.

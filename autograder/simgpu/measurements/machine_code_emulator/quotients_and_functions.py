@@ -1,0 +1,143 @@
+"""How many instructions machine code has for quotients, functions of `math` and arms that differ by a number.
+
+    python -m autograder.simgpu.measurements.machine_code_emulator.quotients_and_functions   # wheels, cc; no GPU; minutes
+
+Writes quotients_and_functions.json: the warp instructions of each kernel, by the emulator. facts/arithmetic.py,
+facts/calls.py and facts/short_arms.py are held to it.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from autograder.language.numeric_types import TypeReference
+from autograder.language.program import Function, Reference
+from autograder.simgpu.host.device import Session
+from autograder.simgpu.measurements.machine_code_emulator.integer_halves import from_text
+
+RESULT = Path(__file__).with_name("quotients_and_functions.json")
+GRID, BLOCK, WARPS = 2, 128, 8
+TYPES = ("float32", "float64", "int32", "int64", "uint32", "uint8")
+HEAD = "def kernel(a, e, q, w, x, y, u, v, g, o, d, p, n):\n    i = cuda.grid(1)\n"
+"""a: float32, e: float64, q, w: int32, x, y: int64, u, v: uint32, g: uint8; o, d, p: results of 4, 8 bytes, and whole."""
+
+LONG = "s = u[i]\nr = 0\nwhile r < 40:\n    s = uint32(s * uint32(1664525) + uint32(1013904223))\n    r += 1\n"
+QUOTIENTS = {
+    "unsigned by unsigned": "p[i] = u[i] % v[i]",
+    "unsigned quotient": "p[i] = u[i] // v[i]",
+    "unsigned by 6": "p[i] = u[i] % uint32(6)",
+    "half of it by 6": "p[i] = uint32(u[i] >> uint32(16)) % uint32(6)",
+    "random, by 6": f"{LONG}    if s % uint32(6) == uint32(5):\n        break\np[i] = r",
+    "half of random, by 6": f"{LONG}    if uint32(s >> uint32(16)) % uint32(6) == uint32(5):\n        break\np[i] = r",
+    "bytes by 6": "p[i] = g[i] % 6",
+    "bytes by 10": "p[i] = g[i] % 10",
+    "quotient of bytes": "p[i] = g[i] // 10",
+    "both of bytes": "p[i] = g[i] // 10 + 1000 * (g[i] % 10)",
+    "masked by 5": "p[i] = (q[i] & 1023) % 5",
+    "masked to 17 bits by 5": "p[i] = (q[i] & 131071) % 5",
+    "bytes in a loop": "c = 0\nfor k in range(n):\n    c += g[i + k] % 10\np[i] = c",
+    "sum of bytes by 10": "p[i] = (g[i] + g[i + 1]) % 10",
+    "int32 by 7": "p[i] = q[i] % 7",
+    "int32 by int32": "p[i] = q[i] % w[i]",
+    "quotient of int32": "p[i] = q[i] // w[i]",
+    "int64 by int64": "p[i] = x[i] % y[i]",
+    "quotient of int64": "p[i] = x[i] // y[i]",
+    "divides": "if q[i] % w[i] == 0:\n    p[i] = 1",
+    "divisors": "c = 0\nm = q[i]\nfor k in range(1, n):\n    if m % k == 0:\n        c += 1\np[i] = c",
+    "divisors of int64": "c = 0\nm = x[i]\nfor k in range(1, n):\n    if m % k == 0:\n        c += 1\np[i] = c",
+    "digits": "m = q[i]\nc = 0\nwhile m > 0:\n    c += m % 10\n    m //= 10\np[i] = c",
+    "Euclid": "m = q[i]\nk = w[i]\nwhile k != 0:\n    r = m % k\n    m = k\n    k = r\np[i] = m",
+}
+ARMS = {
+    "sums of four and two": "t += float32(4) * a[i + k]\n|t += float32(2) * a[i + k]",
+    "doubles": "t += 4 * e[i + k]\n|t += 2 * e[i + k]",
+    "one loaded before": "z = a[i + k]\n!t += float32(4) * z\n|t += float32(2) * z",
+    "exponentials": "t += 4 * math.exp(e[i + k])\n|t += 2 * math.exp(e[i + k])",
+}
+CONDITIONS = {
+    "either, or both": "a[k] < z or (a[k] == z and k < i)",
+    "either": "a[k] < z or a[k] > float32(0.9)",
+    "both": "a[k] == z and k < i",
+}
+FUNCTIONS = {
+    "exp": "z", "log": "z + {1.5}", "sin": "z", "tanh": "z", "erf": "z", "sqrt": "z", "log10": "z + {1.5}", "sinh": "z",
+}  # fmt: skip
+
+
+def _of_functions() -> Iterator[tuple[str, str]]:
+    """Each once, in a `for` loop, in a `while` loop that data ends, and twice side by side."""
+    for name, argument in FUNCTIONS.items():
+        for kind, source, out in (("float32", "a", "o"), ("float64", "e", "d")):
+            given = argument.replace("{1.5}", "float32(1.5)" if kind == "float32" else "1.5")
+            call, zero = f"math.{name}({given})", f"{kind}(0)"
+            yield f"{name}, {kind}", f"z = {source}[i]\n{out}[i] = {call}"
+            loop = f"    z = {source}[i + k]\n    t += {call}\n"
+            yield f"{name}, {kind}, for", f"t = {zero}\nfor k in range(n):\n{loop}{out}[i] = t"
+            begin = f"t = {zero}\nk = 0\nwhile k < n and t < {kind}(1e9):\n"
+            yield f"{name}, {kind}, while", f"{begin}{loop}    k += 1\n{out}[i] = t"
+            other = call.replace("z", "t")
+            yield f"{name}, {kind}, twice", f"z = {source}[i]\nt = {source}[i + 7]\n{out}[i] = {call} + {other}"
+
+
+def _of_arms() -> Iterator[tuple[str, str]]:
+    for name, text in ARMS.items():
+        before, _, arms = text.rpartition("!")
+        one, other = arms.split("|")
+        out = "d" if "e[" in text else "o"
+        inside = f"    if k % 2 == 1:\n        {one.strip()}\n    else:\n        {other}\n"
+        begin = f"t = float{64 if out == 'd' else 32}(0)\nfor k in range(1, n):\n"
+        yield f"arms: {name}", begin + (f"    {before.strip()}\n" if before else "") + inside + f"{out}[i] = t"
+
+
+def _of_conditions() -> Iterator[tuple[str, str]]:
+    for name, condition in CONDITIONS.items():
+        yield f"condition: {name}", f"z = a[i]\nc = 0\nfor k in range(n):\n    if {condition}:\n        c += 1\np[i] = c"
+
+
+KERNELS: dict[str, str] = {**QUOTIENTS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions())}
+
+
+def text(name: str) -> str:
+    """The kernel's source."""
+    return HEAD + "".join(f"    {line}\n" for line in KERNELS[name].split("\n"))
+
+
+def arguments() -> tuple[object, ...]:
+    rng = np.random.default_rng(5)
+    long = 2048
+    small = [rng.integers(1, 200, long).astype(kind) for kind in (np.int32, np.int32, np.int64, np.int64)]
+    unsigned = rng.integers(0, 2**32, long).astype(np.uint32), rng.integers(1, 200, long).astype(np.uint32)
+    results = [np.zeros(512, kind) for kind in (np.float32, np.float64, np.int64)]
+    a, e, g = rng.random(long).astype(np.float32), rng.random(long), rng.integers(0, 255, long).astype(np.uint8)
+    return a, e, *small, *unsigned, g, *results, 20
+
+
+def simulated(name: str) -> int:
+    """The instructions that the simulated GPU counts."""
+    names: dict[str, object] = {"cuda": Reference("numba.cuda"), "math": Reference("math")}
+    names |= {each: TypeReference(f"numba.{each}", np.dtype(each)) for each in TYPES}
+    kernel = Function.from_text(text(name), "kernel.py", names)
+    return Session(output=lambda line: None).launch(kernel, GRID, BLOCK, arguments()).compiled.issued_warp_instructions
+
+
+def count() -> dict[str, int]:
+    """By kernel: the instructions of its machine code."""
+    from autograder.simgpu.measurements.machine_code_emulator.launching import carried_out
+
+    found: dict[str, int] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for number, name in enumerate(KERNELS):
+            source = f"import math\n\nfrom numba import cuda, {', '.join(TYPES)}\n\n\n@cuda.jit\n{text(name)}"
+            carried = carried_out(from_text(source, Path(folder), number), (GRID,), (BLOCK,), arguments())
+            found[name] = int(carried.summary()["warp_instructions"])
+    return found
+
+
+if __name__ == "__main__":
+    RESULT.write_text(json.dumps(count(), indent=1) + "\n", encoding="utf-8")
+    print(RESULT)
