@@ -23,13 +23,17 @@ ALIKE = 1.2  # times the next one's time: below it counters point to either (mea
 MOST_TO_TELL = 99  # times, of one resource over another: beyond it nothing follows from the number
 UNEVEN = 2.0  # times the average warp's instructions or loads from which an estimate says that its warps are not alike
 L2_KEEPS = 8 / 15  # of its size, for what comes back after other memory: 32 MiB of 60 (measurements/limits.json)
+LINES_OF_NEIGHBOURS = 8  # of a warp's load or store, at the most: more are of lanes far from each other
+SECTORS_OF_NEIGHBOURS = 8  # of a warp that reads 8 bytes for each lane; more are of lanes far from each other
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
-# Fitted to the learned half, the fourth set and the cases of development (measurements/fitting.py), each one number:
+MERGED_STORES = 0.95  # of the sectors that a warp stores to again at once, those that L2 does not see, by its counters
+
+# Fitted to the sets that are learned from and to the cases of development (measurements/fitting.py), each one number:
 ISSUE_SHARE = 0.75  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
 CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
 OVERLAP = 3.9  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
-MERGED_STORES = 0.6  # of the sectors that a warp stores to again at once, those that L2 does not see
+FAR_APART = 0.5  # of the sectors that other blocks load again in gathers, those that come back far apart: not hot ones
 COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
 ADVICE = {
@@ -305,17 +309,29 @@ class Traffic:
         ever = LINE_BYTES * (fetched + written) * resident.threads / max(1, counters.threads)
         past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * min(live, ever)))
         atomics = counters.unique_atomic_sectors
+        gathered, across = 0.0, past_l2  # what blocks far apart load again; the share of what they store again
+        if _is_far_apart(counters.global_load_lines, counters.global_load_requests):
+            gathered = FAR_APART * (fetched - unique) * lost_by_l2(specification, SECTOR_BYTES * unique)
+        if _is_far_apart(counters.global_store_lines, counters.global_store_requests):
+            across = max(past_l2, lost_by_l2(specification, SECTOR_BYTES * written))
+        stored_by_others = max(0.0, min(stores, counters.block_store_sectors) - written)
         return cls(
             l2_load_sectors=fetched + lost,
             l2_store_packets=(stores + counters.global_store_lines)
             * (1 - MERGED_STORES * counters.global_store_sectors_again / max(1, stores)),
             dram_load_sectors=unique,
             dram_store_sectors=written,
-            dram_scattered_loads=past_l2 * lost,
-            dram_scattered_stores=past_l2 * (stores - written)
+            dram_scattered_loads=past_l2 * lost + gathered,
+            dram_scattered_stores=across * stored_by_others
+            + past_l2 * (stores - written - stored_by_others)
             + (counters.global_atomic_sectors - atomics) * lost_by_l2(specification, SECTOR_BYTES * atomics),
             assumption="L1 serves what a block reads again, while it has room for it, and L2 what other blocks read again",
         )
+
+
+def _is_far_apart(lines: int, requests: int) -> bool:
+    """Whether the lanes of a warp are far apart, so that other blocks come back to their sectors at any time."""
+    return lines > LINES_OF_NEIGHBOURS * requests
 
 
 def _live_bytes(counters: Counters, resident: Resident) -> float:
@@ -415,21 +431,37 @@ def _memory_times(
     )
     return {
         "DRAM": streamed * dram + scattered,
-        "L2": packets * SECTOR_BYTES / specification.l2_load_gb_per_s,
+        "L2": packets * SECTOR_BYTES / specification.l2_load_gb_per_s + _stores_to_one_sector_ns(counters, specification),
         "atomics": _atomics_ns(counters, specification),
         "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
     }
 
 
+def _stores_to_one_sector_ns(counters: Counters, specification: Specification) -> float:
+    """Stores of all warps to one element, such as a flag, queue in its slice of L2, and what else goes there behind them."""
+    requests = counters.global_load_requests + counters.global_atomic_requests
+    sectors = counters.global_load_sectors + counters.global_atomic_sectors
+    rate = (
+        specification.gpu_stores_to_one_sector_among_others_per_cycle
+        if sectors > SECTORS_OF_NEIGHBOURS * requests
+        else specification.gpu_stores_to_one_sector_per_cycle
+    )
+    return counters.hottest_store_sectors / rate / specification.cycles_per_ns
+
+
 def _atomics_ns(counters: Counters, specification: Specification) -> float:
     """Few distinct sectors lie in few slices of L2, where atomics queue before they take their turn among all others.
 
-    A hot sector has the rate of one address.
+    A hot sector has the rate of one address, which is less for sums of floats.
     """
     spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_atomic_sectors
-    least, most = specification.gpu_atomic_least_sectors_per_cycle, specification.gpu_atomic_sectors_per_cycle
-    all_of_them = counters.global_atomic_sectors * (1 / most + 1 / max(least, spread))
-    return max(all_of_them, counters.hottest_atomic_sectors / least) / specification.cycles_per_ns
+    least, in_all = specification.gpu_atomic_least_sectors_per_cycle, max(1, counters.global_atomic_sectors)
+    used, most = counters.used_atomic_sectors / in_all, specification.gpu_atomic_sectors_per_cycle
+    spread_out = used / specification.gpu_used_atomic_sectors_per_cycle + (1 - used) / most
+    all_of_them = counters.global_atomic_sectors * (spread_out + 1 / max(least, spread))
+    floats = counters.float_atomic_sectors / in_all
+    at_one = floats / specification.gpu_float_atomic_least_sectors_per_cycle + (1 - floats) / least
+    return max(all_of_them, counters.hottest_atomic_sectors * at_one) / specification.cycles_per_ns
 
 
 def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> float:
@@ -472,13 +504,9 @@ def _share_ahead(counters: Counters) -> float:
 
 
 def _loads_in_flight(counters: Counters) -> float:
-    """The loads of a warp that can be in flight at once: those between two stores, atomics or barriers."""
-    fences = (
-        counters.global_store_requests
-        + counters.global_atomic_requests
-        + counters.shared_atomic_requests
-        + counters.barriers
-    )
+    """The loads of a warp that can be in flight at once: those between two stores to or atomics on global memory, or two
+    barriers."""
+    fences = counters.global_store_requests + counters.global_atomic_requests + counters.barriers
     return min(MOST_LOADS_IN_FLIGHT, max(1.0, counters.global_load_requests / max(1, fences)))
 
 

@@ -47,10 +47,14 @@ class Specification:
     barrier_cycles: float
     # atomics
     gpu_atomic_sectors_per_cycle: float  # spread over many addresses, whole GPU
+    gpu_used_atomic_sectors_per_cycle: float  # likewise, where threads use what was there before
     gpu_atomic_sectors_per_cycle_and_sector: (
         float  # for each distinct sector that the atomics go to, while they are few
     )
     gpu_atomic_least_sectors_per_cycle: float  # all at one address
+    gpu_float_atomic_least_sectors_per_cycle: float  # likewise, of those that add floats
+    gpu_stores_to_one_sector_per_cycle: float  # by warps whose other accesses are of neighbours
+    gpu_stores_to_one_sector_among_others_per_cycle: float  # beside gathers and scatters, whose sectors wait for them
     shared_atomic_lanes_per_cycle: float
     shared_atomic_try_cycles: float  # of an atomic that is a loop, beside one cycle for each lane that it waits for
     # launches

@@ -26,11 +26,15 @@ class Counters:
     block_load_sectors: int = 0  # distinct sectors that each block loads, summed over blocks: what L1 asks of L2
     global_store_requests: int = 0
     global_store_sectors: int = 0
-    global_store_sectors_again: int = 0  # of these, in a round of the innermost loop, those stored to before by the warp
+    global_store_sectors_again: int = 0  # of these, those that the warp has stored to just before
     global_store_lines: int = 0
+    block_store_sectors: int = 0  # distinct sectors that each block stores to, summed over blocks
+    hottest_store_sectors: int = 0  # stores of warps to one element: those to the sector with most; summed over launches
     global_store_useful_bytes: int = 0
     global_atomic_requests: int = 0
     global_atomic_sectors: int = 0
+    float_atomic_sectors: int = 0  # of these, those that add floats
+    used_atomic_sectors: int = 0  # of these, those whose old value is used
     unique_atomic_sectors: int = 0  # distinct sectors that atomics go to over the whole launch
     hottest_atomic_sectors: int = 0  # those that went to the sector with most of them; summed over launches
     global_atomic_worst_multiplicity: int = 0  # most lanes of one warp on one address (a maximum, not a sum)

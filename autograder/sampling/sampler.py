@@ -65,6 +65,7 @@ def scaled(work: Work, scale: float) -> Work:
         tally=_scaled_tally(work.tally, scale),
         warps=replace(work.warps, diverged=round(work.warps.diverged * scale)),
         hottest_atomics=round(work.hottest_atomics * scale),
+        hottest_stores=round(work.hottest_stores * scale),
         touched=tuple(_scaled_sectors(each, scale) for each in work.touched),
     )
 

@@ -21,7 +21,7 @@ from autograder.perfmodel import SPECIFICATIONS, roofline, sureness
 from autograder.perfmodel.hipc2009 import from_counters, local_ranking
 from autograder.perfmodel.measurements import unseen, verdicts
 from autograder.perfmodel.measurements.predicting import HERE, by_case
-from autograder.perfmodel.prediction import OVERLAP
+from autograder.perfmodel.prediction import ALIKE, OVERLAP
 from autograder.tests.finding import found
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -39,8 +39,8 @@ MICRO = json.loads((HERE / "microbenchmarks.json").read_text(encoding="utf-8"))
         (lesson07.list_ranking_ms, 20.2),
         (lesson07.most_apart, 2),
         (lesson07.at_one_address, 49),
-        (lesson07.least_sure, 1.875),
-        (lesson07.least_sure, 3 / 1.6),
+        (lesson07.least_sure, 1.97),
+        (lesson07.least_sure, 3 / 1.52),
     ],
 )
 def test_the_right_answer_is_praised(exercise, answer) -> None:
@@ -67,10 +67,10 @@ def test_the_right_answer_is_praised(exercise, answer) -> None:
         (lesson07.two_thirds_of_the_time, "product", "takes a kernel"),
         (lesson07.at_one_address, 92, "divide by it"),
         (lesson07.at_one_address, ..., "your answer"),
-        (lesson07.least_sure, 4.8, "the upper end"),
-        (lesson07.least_sure, 1.6, "That is the factor"),
+        (lesson07.least_sure, 4.57, "the upper end"),
+        (lesson07.least_sure, 1.52, "That is the factor"),
         (lesson07.least_sure, 3, "the prediction itself"),
-        (lesson07.least_sure, 1.4, "not subtracted"),
+        (lesson07.least_sure, 1.48, "not subtracted"),
         (lesson07.sum_of_eight, "kernel", "takes a kernel"),
         (lesson07.owner_and_rank, ..., "Write the kernel"),
         (lesson07.sum_of_squares, len, "takes a kernel"),
@@ -349,7 +349,7 @@ ONE_EACH = "\ndef sum_of_squares(x, sums):\n    t = cuda.grid(1)\n    if t < x.s
         (
             IN_SUMS.replace("sums[t] += x[i] * x[i]", "cuda.atomic.add(sums, t, x[i] * x[i])"),
             "not yet",
-            "Latency and atomics limit it alike",
+            "Atomics and latency limit it alike",
         ),
         (SQUARES.replace("x[i] * x[i]", "x[i]"), "not yet", "not of their squares"),
         (ONE_EACH, "not yet", "each thread took one number"),
@@ -561,7 +561,7 @@ def test_lesson_7b_says(sentence: str) -> None:
             len(LISTS_TOO_FAST) == 4 and [round(each) for each in LISTS_TOO_SLOW] == [19],
         ),
         (B, "0.14 ms whatever the items", {round(each["privatized"], 2) for each in LARGE.values()} == {0.14}),
-        (B, "(At 2²⁴ the model says that latency holds it up.)", CASES[PRIVATE, 2**24].estimate.binding == "latency"),
+        (B, "(At 2²⁴ nothing alone holds it up, says the model.)", CASES[PRIVATE, 2**24].estimate.ahead < ALIKE),
         (
             A,
             "On these cards of data centres it has hardly done so",
@@ -609,12 +609,13 @@ def test_a_count_of_today_agrees_with_the_slide_of_2009_within_one_percent() -> 
     assert pytest.approx(local_ranking(2**22).milliseconds(hidden=True), rel=0.01) == OLD_LIST
 
 
-def test_today_s_model_is_within_a_tenth_in_five_of_the_seven_questions() -> None:
+def test_today_s_model_is_within_a_tenth_in_four_of_the_seven_questions() -> None:
     off = {pair: abs(today / clock - 1) for pair in QUESTIONS.values() for _, today, clock in [slower(*pair)]}
-    assert {pair for pair, each in off.items() if each > 0.1} == {(ROWS, WHILE, 1100), (RANDOM, EQUAL, 2**20)}
-    lists = round(100 * off[RANDOM, EQUAL, 2**20])
-    words = f"It is within a tenth of the clock in all but rows of 1,100 and lists of 2²⁰ nodes ({lists} % off)."
-    assert words in prose(B)
+    last = QUESTIONS["histogram: global / privatized, 2^24"]
+    assert {pair for pair, each in off.items() if each > 0.1} == {(ROWS, WHILE, 1100), (RANDOM, EQUAL, 2**20), last}
+    lists, bins = (round(100 * off[each]) for each in ((RANDOM, EQUAL, 2**20), last))
+    words = f"all but rows of 1,100, lists of 2²⁰ nodes ({lists} % off) and the last histogram ({bins} %)."
+    assert f"It is within a tenth of the clock in {words}" in prose(B)
 
 
 def test_the_clock_follows_max_in_four_of_five_rows_and_latency_in_the_fifth() -> None:

@@ -611,8 +611,8 @@ def test_9a_s_words_for_numbers_hold() -> None:
     uses = -(-BEFOREHAND["compaction"] // SAVED["compaction"])
     assert f"it pays from the {['', 'first', 'second', 'third', 'fourth'][int(uses)]} use on" in prose(A)
     assert 1.9e6 < recorded_alive() < 2.2e6, "two million living"
-    assert NEAR == ["privatization", "data layout", "input binning", "compaction"]
-    assert set(APART) - set(NEAR) - {"tiling"} == {"scatter to gather", "coarsening", "regularization"}
+    assert NEAR == ["data layout", "input binning", "compaction"]
+    assert set(APART) - set(NEAR) - {"tiling"} == {"scatter to gather", "privatization", "coarsening", "regularization"}
     slow = [places_of("privatization")[1], places_of("coarsening")[1]]
     told = [HISTOGRAM[name]["uniform"] for name in ("global atomics, few threads", "privatized, one item a thread")]
     assert slow == pytest.approx(told, rel=0.01), "its bins lay in a slow place"
@@ -661,7 +661,7 @@ def test_9b_s_words_for_numbers_hold() -> None:
     assert 80 < ms("B")["suspect cured"] / reading_ms < 120, "a hundredth of that"
     assert cured("A", "suspect cured") < 1.1, "nothing to speak of"
     needs = recorded.needs_us("A", "mended")
-    assert list(needs)[:2] == ["latency", "DRAM"]
+    assert list(needs)[:2] == ["DRAM", "issue"] and needs["issue"] > 0.75 * needs["DRAM"]
     a = sheets.examined("A", kernels.grey_levels)
     binds = f"what binds needs {a.needs_us['atomics']:.0f} of {a.together_us:.0f} us"
     others = f"through which sectors go, {a.needs_us['L2']:.0f} and {a.needs_us['L1']:.0f}"

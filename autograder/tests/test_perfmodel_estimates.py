@@ -12,7 +12,7 @@ import pytest
 from autograder import perfmodel
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.perfmodel.prediction import COLD_START_NS, MERGED_STORES, lost_by_l2
+from autograder.perfmodel.prediction import COLD_START_NS, MERGED_STORES, Resident, Traffic, lost_by_l2
 from autograder.records.counters import Counters
 
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
@@ -20,6 +20,15 @@ MEASURED = json.loads((MEASUREMENTS / "microbenchmarks.json").read_text(encoding
 LIMITS = json.loads((MEASUREMENTS / "limits.json").read_text(encoding="utf-8"))
 ROWS = LIMITS["microseconds of launches in a row"]
 H200 = SPECIFICATIONS["H200"]
+WARPS_WITH_A_FLAG = 1 << 18  # of limits.py's stores to one element
+
+
+def flags_per_cycle(*pairs: tuple[str, str]) -> float:
+    """How many stores to one element a GPU takes each cycle: by what they add to other work, or to a launch alone."""
+    found = LIMITS["microseconds of stores to one element"]
+    added_us = [found[one] - (found[other] if other else H200.launch_overhead_ns / 1e3) for one, other in pairs]
+    return WARPS_WITH_A_FLAG / (1e3 * sum(added_us) / len(added_us)) / 1.98
+
 
 
 @pytest.mark.parametrize("name", SPECIFICATIONS)
@@ -73,6 +82,13 @@ def test_data_sheet_peaks_come_out(name: str, tflop_per_s: float, gb_per_s: floa
         ("barrier_cycles", MEASURED["cycles per request"]["barrier, 1 blocks of 256"]),
         ("gpu_atomic_sectors_per_cycle", MEASURED["atomics"]["global, 1048576 places, lanes/ns"] / 1.98),
         ("gpu_atomic_least_sectors_per_cycle", MEASURED["atomics"]["global, 1 places, lanes/ns"] / 1.98),
+        ("gpu_used_atomic_sectors_per_cycle", LIMITS["lanes/ns of atomics, old value"]["used"] / 1.98),
+        ("gpu_float_atomic_least_sectors_per_cycle", LIMITS["atomics"]["global, float32, one place"] / 1.98),
+        ("gpu_stores_to_one_sector_per_cycle", flags_per_cycle(("raise a flag", ""))),
+        (
+            "gpu_stores_to_one_sector_among_others_per_cycle",
+            flags_per_cycle(("gather and raise a flag", "gather"), ("lower and raise a flag", "lower")),
+        ),
         (
             "shared_atomic_lanes_per_cycle",
             MEASURED["atomics"]["shared, each adding one, 256 places, 1 lanes together, lanes/cycle"],
@@ -373,6 +389,43 @@ def test_atomics_take_what_was_measured_of_few_places_and_of_many(places: int) -
     )
     found = estimate(counters, H200, threads_per_block=256).breakdown["atomics"]
     assert 32 * MILLION / found == pytest.approx(measured, rel=0.2)
+
+
+def test_atomics_that_add_floats_take_longer_on_one_place_and_used_old_values_on_many() -> None:
+    one = work(global_atomic_requests=MILLION, global_atomic_sectors=MILLION, unique_atomic_sectors=1)
+    one = replace(one, hottest_atomic_sectors=MILLION)
+    many = work(global_atomic_requests=MILLION, global_atomic_sectors=32 * MILLION, unique_atomic_sectors=MILLION)
+
+    def ns(counters: Counters) -> float:
+        return estimate(counters, H200, threads_per_block=256).breakdown["atomics"]
+
+    assert ns(replace(one, float_atomic_sectors=MILLION)) / ns(one) == pytest.approx(2.4, rel=0.05)
+    assert ns(replace(many, float_atomic_sectors=32 * MILLION)) == ns(many)
+    assert ns(replace(many, used_atomic_sectors=32 * MILLION)) / ns(many) == pytest.approx(1.38, rel=0.05)
+
+
+@pytest.mark.parametrize(("sectors", "words"), [(4, "raise a flag"), (32, "gather and raise a flag")])
+def test_a_flag_of_all_warps_takes_what_was_measured(sectors: int, words: str) -> None:
+    warps, found = WARPS_WITH_A_FLAG, LIMITS["microseconds of stores to one element"]
+    counters = work(global_load_requests=warps, global_load_sectors=sectors * warps, unique_load_sectors=4 * warps)
+    counters = replace(counters, blocks=warps // 4, warps=warps, threads=32 * warps, global_load_lines=sectors * warps)
+    told, silent = (
+        estimate(replace(counters, hottest_store_sectors=each), H200, threads_per_block=128).ns for each in (warps, 0)
+    )
+    assert silent < told and told / 1e3 == pytest.approx(found[words], rel=0.25)
+
+
+def test_what_blocks_gather_or_scatter_again_comes_from_dram_where_l2_cannot_keep_it() -> None:
+    def scattered(of: int, lines: int) -> float:
+        loads = dict(
+            global_load_requests=of, global_load_sectors=32 * of, global_load_lines=lines * of, block_load_sectors=32 * of
+        )
+        counters = work(unique_load_sectors=4 * of, **loads)
+        traffic = Traffic.of(counters, H200, None, Resident(2048, 2.0**17))
+        return traffic.dram_scattered_loads / of
+
+    assert scattered(1 << 20, 32) > 5 and scattered(1 << 20, 4) == 0  # 134 MB by lanes far apart, and by neighbours
+    assert scattered(1 << 16, 32) == 0  # 8 MB
 
 
 def test_atomics_beyond_l2_are_served_by_dram_one_by_one() -> None:

@@ -51,7 +51,7 @@ def work(counts: int) -> Work:
     for row in (tally.row, tally.source_row, tally.compiled_row):
         row(Line("kernel.py", 7))[:] = [counts] * len(SLOT)
     touched = (Touched(3, 5, 7, of_all=20), Touched(0, 1, 0, of_all=2))
-    return Work(tally, warps=Warps(2, 99, 7), hottest_atomics=4, touched=touched)
+    return Work(tally, warps=Warps(2, 99, 7), hottest_atomics=4, hottest_stores=2, touched=touched)
 
 
 def test_what_a_sample_counted_is_scaled_and_what_is_a_maximum_is_not() -> None:
@@ -60,7 +60,7 @@ def test_what_a_sample_counted_is_scaled_and_what_is_a_maximum_is_not() -> None:
         (row,) = rows.values()
         assert {row[slot] for slot in range(len(SLOT)) if slot not in MAXIMA} == {32}  # round(32.5)
         assert {row[slot] for slot in MAXIMA} == {10}
-    assert (many.warps, many.hottest_atomics) == (Warps(6, 99, 7), 13)
+    assert (many.warps, many.hottest_atomics, many.hottest_stores) == (Warps(6, 99, 7), 13, 6)
 
 
 def test_no_more_sectors_than_an_array_has() -> None:

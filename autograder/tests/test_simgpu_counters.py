@@ -317,6 +317,93 @@ def test_the_hottest_sector_of_atomics():
     assert hottest([8] * 3 + [16] * 29 + [8] * 32) == 3 + 32
 
 
+def test_stores_of_warps_to_one_element_are_those_of_a_flag():
+    @cuda.jit
+    def look(x, flag, out):
+        i = cuda.grid(1)
+        if x[i] > 0:
+            flag[0] = 1
+        out[i] = x[i]
+
+    def hottest(x):
+        counters = profile(look)[len(x) // 64, 64](np.array(x), np.zeros(1), np.zeros(len(x))).counters
+        return counters.hottest_store_sectors
+
+    assert hottest([1.0] * 256) == 8  # a store for each of eight warps
+    assert hottest([1.0] * 32 + [-1.0] * 192 + [1.0] * 32) == 2
+    assert hottest([-1.0] * 256) == 0
+
+
+def test_atomics_that_add_floats_and_those_whose_old_value_is_used():
+    @cuda.jit
+    def add_up(x, total, count, places):
+        i = cuda.grid(1)
+        cuda.atomic.add(total, i % 4, x[i])
+        places[i] = cuda.atomic.add(count, i % 4, 1)
+
+    arguments = np.ones(64, np.float32), np.zeros(4, np.float32), np.zeros(4, np.int32), np.zeros(64, np.int32)
+    found = profile(add_up)[1, 64](*arguments).counters
+    assert found.float_atomic_sectors == found.used_atomic_sectors == found.global_atomic_sectors // 2 == 2 * 8
+
+
+def test_the_sectors_that_each_block_stores_to():
+    @cuda.jit
+    def scatter(places, out):
+        i = cuda.grid(1)
+        out[places[i]] = i
+
+    def stored(places):
+        found = profile(scatter)[2, 32](np.array(places), np.zeros(512, np.int32)).counters
+        return found.block_store_sectors, found.unique_store_sectors
+
+    assert stored(range(64)) == (8, 8)  # each block its own four
+    assert stored([8 * (i % 32) + i // 32 for i in range(64)]) == (64, 32)  # both blocks all of 32
+
+
+def test_only_what_is_stored_at_once_goes_out_with_the_store_before():
+    @cuda.jit
+    def computed_before(x, out):
+        i = cuda.grid(1)
+        a = x[i] * 2
+        b = x[i] * 3
+        out[i, 0] = a
+        out[i, 1] = b
+
+    @cuda.jit
+    def loaded_between(x, out):
+        i = cuda.grid(1)
+        out[i, 0] = x[i]
+        out[i, 1] = x[i + 1]
+
+    @cuda.jit
+    def divided_between(x, out):
+        i = cuda.grid(1)
+        a = x[i]
+        b = x[i + 1]
+        out[i, 0] = a / b
+        out[i, 1] = b / a
+
+    @cuda.jit
+    def in_rounds(x, out):
+        i = cuda.grid(1)
+        a = x[i]
+        for k in range(4):
+            out[i, k] = a
+
+    @cuda.jit
+    def fields_moved(x, out):
+        i = cuda.grid(1)
+        out[i, 0] += 1
+        out[i, 1] += 2
+
+    def again(kernel):
+        found = profile(kernel)[1, 32](np.ones(64, np.float32), np.zeros((32, 8), np.float32)).counters
+        return found.global_store_sectors_again / found.global_store_sectors
+
+    assert again(computed_before) == again(fields_moved) == 0.5 and again(in_rounds) == 0.75
+    assert again(loaded_between) == again(divided_between) == 0
+
+
 def test_a_local_array_indexed_at_run_time_lies_in_memory_and_one_with_known_indices_in_registers():
     @cuda.jit
     def kept(a, out):

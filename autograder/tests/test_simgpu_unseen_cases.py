@@ -22,7 +22,9 @@ from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
 from autograder.simgpu.measurements import measure_unseen
 from autograder.simgpu.measurements.measured_lines import append_line, chosen, lines_of
+from autograder.simgpu.measurements.sizes_fifth import FIFTH
 from autograder.simgpu.measurements.sizes_fourth import FOURTH
+from autograder.simgpu.measurements.sizes_sixth import SIXTH
 from autograder.simgpu.measurements.sizes_third import THIRD
 from autograder.simgpu.measurements.sizing import SAMPLE, Random, Sized, SizedLaunch
 from autograder.simgpu.measurements.unseen_cases import CASES, HELD, LEARNED, SIZED
@@ -30,10 +32,14 @@ from autograder.simgpu.measurements.unseen_kernels import UNSEEN, is_held
 
 MOST_BLOCKS = 2**31 - 1, 65_535, 65_535
 BY_NAME = {each.name: each for each in SIZED}
-APART = [("third", each) for each in THIRD] + [("fourth", each) for each in FOURTH]
+SETS = {"third": THIRD, "fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}
+APART = [(name, each) for name, entries in SETS.items() for each in entries]
 APART_MEASURED = {
     name: json.loads(file.read_text(encoding="utf-8"))["cases"]
-    for name, file in (("third", unseen.THIRD_MEASURED), ("fourth", unseen.FOURTH_MEASURED))
+    for name, file in (
+        ("third", unseen.THIRD_MEASURED), ("fourth", unseen.FOURTH_MEASURED),
+        ("fifth", unseen.FIFTH_MEASURED), ("sixth", unseen.SIXTH_MEASURED),
+    )
 }
 
 
@@ -293,6 +299,6 @@ def test_a_kernel_of_a_set_apart_is_of_neither_half_and_was_right_on_a_gpu(name:
     assert entry.name not in BY_NAME
 
 
-def test_the_fourth_set_has_no_kernel_of_the_others() -> None:
-    names = [each.name for each in (*SIZED, *THIRD, *FOURTH)]
-    assert len(set(names)) == len(names) and len(FOURTH) > 100
+def test_no_set_has_a_kernel_of_another() -> None:
+    names = [each.name for each in (*SIZED, *(each for entries in SETS.values() for each in entries))]
+    assert len(set(names)) == len(names) and min(map(len, SETS.values())) > 60

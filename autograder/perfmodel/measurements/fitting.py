@@ -1,4 +1,4 @@
-"""Fits the numbers of the model that no microbenchmark gives alone: to the learned half, the fourth set and development's.
+"""Fits the numbers of the model that no microbenchmark gives alone: to the sets that are learned from, and development's.
 
     python -m autograder.perfmodel.measurements.fitting     # prints each number as it is and as it fits best; a minute
 
@@ -17,17 +17,10 @@ import numpy as np
 
 from autograder.perfmodel import SPECIFICATIONS, estimate, prediction
 from autograder.perfmodel.measurements.predicting import HERE
-from autograder.perfmodel.measurements.unseen import (
-    COUNTED,
-    FOURTH,
-    FOURTH_COUNTED,
-    FOURTH_MEASURED,
-    MEASURED,
-    timed_ns,
-)
+from autograder.perfmodel.measurements.unseen import LEARNED_FROM, timed_ns
 from autograder.records.counters import Counters
 
-FITTED = ("ISSUE_SHARE", "CYCLES_ALONE", "OVERLAP", "MERGED_STORES", "COLD_START_NS")
+FITTED = ("ISSUE_SHARE", "CYCLES_ALONE", "OVERLAP", "FAR_APART", "COLD_START_NS")
 OF_DEVELOPMENT = 0.4  # what a case of development weighs beside another
 STRAIGHT = 0.3  # from which distance on the loss grows evenly
 STEPS = (1.1, 1.03, 1.01)
@@ -50,14 +43,14 @@ def set_to(numbers: dict[str, float]) -> Iterator[None]:
 
 
 def cases() -> tuple[list[Case], list[Case]]:
-    """Those of the learned half and of the fourth set, and those of development."""
+    """Those that were learned from, and those of development."""
     learned = []
-    for counted_file, measured_file in ((COUNTED, MEASURED), (FOURTH_COUNTED, FOURTH_MEASURED)):
+    for half, counted_file, measured_file in LEARNED_FROM:
         counted = {row["case"]: row["launches"] for row in json.loads(counted_file.read_text(encoding="utf-8"))}
         learned += [
             (counted[row["case"]], max(row["times"]["registers"]), row["times"]["ns"])
             for row in json.loads(measured_file.read_text(encoding="utf-8"))["cases"]
-            if row["half"] in ("learned", FOURTH) and row["case"] in counted
+            if row["half"] == half and row["case"] in counted
         ]
     timed = json.loads((HERE / "validation.json").read_text(encoding="utf-8"))["cases"]
     known = {(row["case"], row["size"]): row for row in timed}

@@ -1,8 +1,9 @@
 """Times what the model has no figure for, and writes limits.json: its README names these where it says what falls short.
 
-    python -m autograder.perfmodel.measurements.limits [FILE]          # needs a GPU
+    python -m autograder.perfmodel.measurements.limits [FILE [SECTION...]]          # needs a GPU
 
-Medians as in `microbenchmarks.py`. Each is a rate of the whole GPU unless its name says otherwise.
+With sections, only these are measured anew. Medians as in `microbenchmarks.py`. Each is a rate of the whole GPU unless its
+name says otherwise.
 """
 
 from __future__ import annotations
@@ -100,6 +101,60 @@ def shared_atomics(dtype: Any) -> Any:
     return kernel
 
 
+@cuda.jit
+def atomics_at_places_used(target: Any, places: Any, one: Any) -> None:
+    """The same, and a thread looks at what was there before."""
+    i = cuda.grid(1)
+    if cuda.atomic.add(target, places[i], one) == -7:
+        target[0] = 0
+
+
+@cuda.jit
+def look(x: Any, places: Any, flag: Any, labels: Any) -> None:
+    """Neighbours read neighbours; nothing is stored."""
+    i = cuda.grid(1)
+    if x[i] > 2:
+        flag[0] = 1
+
+
+@cuda.jit
+def raise_a_flag(x: Any, places: Any, flag: Any, labels: Any) -> None:
+    """The same, and every warp stores to one element."""
+    i = cuda.grid(1)
+    if x[i] < 0.5:
+        flag[0] = 1
+
+
+@cuda.jit
+def gather(x: Any, places: Any, flag: Any, labels: Any) -> None:
+    i = cuda.grid(1)
+    if x[places[i]] > 2:
+        flag[0] = 1
+
+
+@cuda.jit
+def gather_and_raise_a_flag(x: Any, places: Any, flag: Any, labels: Any) -> None:
+    i = cuda.grid(1)
+    if x[places[i]] < 0.5:
+        flag[0] = 1
+
+
+@cuda.jit
+def lower(x: Any, places: Any, flag: Any, labels: Any) -> None:
+    """An atomic at a random place, which has been read."""
+    i = cuda.grid(1)
+    label = labels[places[i]]
+    cuda.atomic.min(labels, places[i], label - i)
+
+
+@cuda.jit
+def lower_and_raise_a_flag(x: Any, places: Any, flag: Any, labels: Any) -> None:
+    i = cuda.grid(1)
+    label = labels[places[i]]
+    flag[0] = 1
+    cuda.atomic.min(labels, places[i], label - i)
+
+
 def microseconds_of_a_row(launches: Callable[[], object]) -> float:
     """Median time of a row of launches that stand in line behind a kernel that keeps the chip busy."""
     times = []
@@ -175,6 +230,28 @@ def updates_without_atomics() -> dict[str, float]:
     return found
 
 
+def atomics_with_a_result() -> dict[str, float]:
+    """Lanes a nanosecond at random places of int32: nobody uses the old value, or each thread looks at it."""
+    rng, lanes, count = np.random.default_rng(0), 1 << 22, 1 << 20
+    target, places = cuda.to_device(np.zeros(count, np.int32)), cuda.to_device(rng.integers(0, count, lanes))
+    found = {}
+    for kernel, words in ((atomics_at_places, "not used"), (atomics_at_places_used, "used")):
+        found[words] = lanes / milliseconds(kernel, lanes // 256, 256, target, places, np.int32(1)) / 1e6
+    return found
+
+
+def stores_to_one_element() -> dict[str, float]:
+    """Microseconds of 262,144 warps that store to one element of int32, or do not, beside other work."""
+    rng, count = np.random.default_rng(0), 1 << 23
+    x, places = cuda.to_device(rng.random(count, np.float32)), cuda.to_device(rng.integers(0, count, count, np.int32))
+    flag, labels = cuda.to_device(np.zeros(1, np.int32)), cuda.to_device(np.arange(count, dtype=np.int32))
+    found = {}
+    for kernel in (look, raise_a_flag, gather, gather_and_raise_a_flag, lower, lower_and_raise_a_flag):
+        words = kernel.py_func.__name__.replace("_", " ")
+        found[words] = 1e3 * milliseconds(kernel, count // 128, 128, x, places, flag, labels)
+    return found
+
+
 def atomics_by_type() -> dict[str, float]:
     """Lanes a nanosecond in global memory; in shared memory lanes a cycle of a multiprocessor at 1.98 GHz."""
     rng, found = np.random.default_rng(0), {}
@@ -199,19 +276,28 @@ def atomics_by_type() -> dict[str, float]:
     return found
 
 
-def measure() -> dict[str, Any]:
-    """Everything, as plain data."""
+SECTIONS: dict[str, Callable[[], dict[str, float]]] = {
+    "microseconds of launches in a row": rows_of_launches,
+    "microseconds of the host for a launch": host_time_of_launches,
+    "G sectors/s at random places": scattered_by_footprint,
+    "lanes/ns without atomics": updates_without_atomics,
+    "atomics": atomics_by_type,
+    "lanes/ns of atomics, old value": atomics_with_a_result,
+    "microseconds of stores to one element": stores_to_one_element,
+}
+
+
+def measure(sections: list[str]) -> dict[str, Any]:
+    """These sections, as plain data."""
     name = cuda.get_current_device().name
     return {
         "gpu": name.decode() if isinstance(name, bytes) else name,
-        "microseconds of launches in a row": rows_of_launches(),
-        "microseconds of the host for a launch": host_time_of_launches(),
-        "G sectors/s at random places": scattered_by_footprint(),
-        "lanes/ns without atomics": updates_without_atomics(),
-        "atomics": atomics_by_type(),
+        **{section: SECTIONS[section]() for section in sections},
     }
 
 
 if __name__ == "__main__":
     result = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_suffix(".json")
-    result.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")
+    chosen = sys.argv[2:] or list(SECTIONS)
+    kept = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {}
+    result.write_text(json.dumps(kept | measure(chosen), indent=1) + "\n", encoding="utf-8")

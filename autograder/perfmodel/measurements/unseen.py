@@ -5,11 +5,9 @@
 
 Chains are predicted as they were timed: the GPU has to empty its L2 first, twice, and the host gains that much time.
 
-The learned half and a fourth set, written to learn from, may be looked into case by case, and rules be made from them. Of
-the held half only totals are written down.
-
-A third set was timed after the model stood, and not profiled: it says how wide intervals must be (intervals.py). Half of
-its times were looked at then; what they pointed to was mended by what machine code shows.
+The learned half, the third, the fourth and the fifth set may be looked into case by case, and rules be made from them. Of
+the held half only totals are written down. The sixth set says how wide intervals must be (intervals.py), and how far off
+kernels are that other people wrote; nothing else is made from it.
 """
 
 from __future__ import annotations
@@ -32,7 +30,16 @@ from autograder.records.counters import Counters
 COUNTED, MEASURED = HERE / "unseen_counted.json", HERE / "unseen_measured.json"
 THIRD_COUNTED, THIRD_MEASURED = HERE / "third_counted.json", HERE / "third_measured.json"
 FOURTH_COUNTED, FOURTH_MEASURED = HERE / "fourth_counted.json", HERE / "fourth_measured.json"
-HALVES, THIRD, FOURTH = ("learned", "held"), "third", "fourth"
+FIFTH_COUNTED, FIFTH_MEASURED = HERE / "fifth_counted.json", HERE / "fifth_measured.json"
+SIXTH_COUNTED, SIXTH_MEASURED = HERE / "sixth_counted.json", HERE / "sixth_measured.json"
+HALVES, THIRD, FOURTH, FIFTH, SIXTH = ("learned", "held"), "third", "fourth", "fifth", "sixth"
+
+LEARNED_FROM = (
+    ("learned", COUNTED, MEASURED),
+    (THIRD, THIRD_COUNTED, THIRD_MEASURED),
+    (FOURTH, FOURTH_COUNTED, FOURTH_MEASURED),
+    (FIFTH, FIFTH_COUNTED, FIFTH_MEASURED),
+)
 
 FAR_OFF = 3
 
@@ -79,13 +86,23 @@ def predictions() -> list[UnseenPrediction]:
 
 
 def third_set() -> list[UnseenPrediction]:
-    """Those of the third set."""
+    """Those of the third set, which rules may be made from."""
     return _predictions(THIRD_COUNTED, THIRD_MEASURED)
 
 
 def fourth_set() -> list[UnseenPrediction]:
     """Those of the fourth set, which rules may be made from."""
     return _predictions(FOURTH_COUNTED, FOURTH_MEASURED)
+
+
+def fifth_set() -> list[UnseenPrediction]:
+    """Those of the fifth set, which rules may be made from."""
+    return _predictions(FIFTH_COUNTED, FIFTH_MEASURED)
+
+
+def sixth_set() -> list[UnseenPrediction]:
+    """Those of the sixth set, which makes intervals."""
+    return _predictions(SIXTH_COUNTED, SIXTH_MEASURED)
 
 
 def _predictions(counted_file: Path, measured_file: Path) -> list[UnseenPrediction]:
@@ -142,24 +159,19 @@ def rank_correlation(found: Sequence[UnseenPrediction]) -> float:
 
 
 def table(found: Sequence[UnseenPrediction]) -> str:
-    """What was learned from, and the held half beside it: how far off times and instructions are."""
-    halves = [[each for each in found if each.half == half] for half in ("learned", FOURTH, "held")]
+    """What was learned from, and beside it the held half and the sixth set: how far off times and instructions are."""
+    halves = [[each for each in found if each.half == half] for half in ("learned", THIRD, FOURTH, FIFTH, "held", SIXTH)]
 
     def instructions(half: Sequence[UnseenPrediction], name: str) -> str:
         return _percentiles([getattr(each, name) / each.measured_instructions - 1 for each in half])
 
     lines = [
-        "| | learned half | fourth set | held half |",
-        "|---|---|---|---|",
+        "| | learned half | third set | fourth set | fifth set | held half | sixth set |",
+        "|---|---|---|---|---|---|---|",
         *_rows_of_times(halves),
         _row("error of the instructions", (instructions(half, "simulated_instructions") for half in halves)),
     ]
     return "\n".join(lines)
-
-
-def third_table(found: Sequence[UnseenPrediction]) -> str:
-    """How far off the third set's times are."""
-    return "\n".join(["| | third set |", "|---|---|", *_rows_of_times([found])])
 
 
 def _row(name: str, values: Iterable[str]) -> str:
@@ -193,12 +205,13 @@ def main(files: Sequence[str]) -> None:
     if files:
         rows = [json.loads(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()]
         rows = sorted((row for row in rows if "launches" in row), key=lambda row: str(row["case"]))
-        for file, sets in ((COUNTED, HALVES), (THIRD_COUNTED, (THIRD,)), (FOURTH_COUNTED, (FOURTH,))):
+        apart = {THIRD: THIRD_COUNTED, FOURTH: FOURTH_COUNTED, FIFTH: FIFTH_COUNTED, SIXTH: SIXTH_COUNTED}
+        for file, sets in ((COUNTED, HALVES), *((file, (name,)) for name, file in apart.items())):
             if kept := [row for row in rows if row["half"] in sets]:
                 keep(file, kept)
-    for name, text in (("unseen", table([*predictions(), *fourth_set()])), ("third set", third_table(third_set()))):
-        publish(name, text)
-        print(text)
+    text = table([*predictions(), *third_set(), *fourth_set(), *fifth_set(), *sixth_set()])
+    publish("unseen", text)
+    print(text)
 
 
 if __name__ == "__main__":

@@ -26,13 +26,16 @@ LINES_PER_PASS = 4  # tags that L1 looks up in one pass: measured on an H200, pe
 
 GLOBAL_WORST = SLOT["global_atomic_worst_multiplicity"]
 ATOMICS = SLOT["global_atomic_requests"], SLOT["global_atomic_sectors"]
+FLOATS, USED = SLOT["float_atomic_sectors"], SLOT["used_atomic_sectors"]
 
 BANK_BYTES = 4
 ADDRESSES, INDEX_TERMS = SLOT["global_addresses"], SLOT["global_index_terms"]
 _LOCAL = {kind: SLOT[f"local_{'load' if kind == READ else 'store'}_requests"] for kind in (READ, prim.WRITE, ATOMIC)}
 WAVEFRONTS, BLOCK_SECTORS = SLOT["global_load_wavefronts"], SLOT["block_load_sectors"]
+BLOCK_STORES = SLOT["block_store_sectors"]
 AHEAD = SLOT["global_loads_ahead"]
 AGAIN = SLOT["global_store_sectors_again"]
+BYTES_TOGETHER = 5  # of eight single bytes of a number; by lesson 3's packed records on an H200, 0.37 and 2.11 ms
 MARK = {READ: np.uint8(1), prim.WRITE: np.uint8(2)}  # bits of `Buffer.touched`
 _NAMES = {READ: "load", prim.WRITE: "store"}
 GLOBAL = {
@@ -119,7 +122,8 @@ class Counting:
             if kind == ATOMIC:
                 self._count_global_atomic(row, view, place, op, atomic, joined)
             else:
-                self._count_global(moves, view, place, op, kind, of_block=row)
+                is_made = moves is row and not is_left_out
+                self._count_global(moves, view, place, op, kind, of_block=row, is_made=is_made)
         elif space == "shared":
             if kind == ATOMIC:
                 is_a_loop = atomic not in EXCHANGES and not _is_word(view.data.dtype)
@@ -236,8 +240,9 @@ class Counting:
     # -- global memory --------------------------------------------------------------------------------------------
 
     def _count_global(
-        self, row: list[int], view: View, place: Place, op: Operation, kind: int, of_block: list[int]
+        self, row: list[int], view: View, place: Place, op: Operation, kind: int, of_block: list[int], is_made: bool = True
     ) -> None:
+        """`is_made`: machine code has the access as it stands in the source."""
         buffer, itemsize = view.buffer, view.data.itemsize
         new_to_first_block = 0
         is_one = view.field is None and view.dtype.kind != "c"
@@ -246,6 +251,8 @@ class Counting:
             counted = self._count_parts(buffer, place, parts, kind)
         elif place.is_shared_by_all:
             counted = self._count_one_element(view, place, itemsize, kind)
+            if kind == prim.WRITE and is_made and counted.requests > 1:
+                self._note_hot_store(view, place, counted.requests)
         elif place.pattern is not None and view.field is None:
             counted, new_to_first_block = self._count_pattern(buffer, place, place.pattern, itemsize, kind)
         else:
@@ -256,18 +263,24 @@ class Counting:
         row[sectors] += counted.sectors
         row[lines] += counted.lines
         row[useful_bytes] += counted.elements * itemsize
+        if counted.marked_at < 0 and (kind == READ or place.mask.active > 1):
+            new_to_first_block = self._count_first_block(view, place, itemsize, kind)
         if kind == READ:
-            if counted.marked_at < 0:
-                new_to_first_block = self._count_first_block(view, place, itemsize)
             row[WAVEFRONTS] += counted.wavefronts
             if op.is_ahead:
                 row[AHEAD] += counted.requests
             of_block[BLOCK_SECTORS] += new_to_first_block * len(self.batch.blocks)
-        elif len(parts) > 1:
-            row[AGAIN] += counted.sectors * (len(parts) - 1) // len(parts)
+            return
+        if place.mask.active > 1:  # a lane that stores alone is counted elsewhere, if it loops: one_thread
+            row[BLOCK_STORES] += new_to_first_block * len(self.batch.blocks)
+        if len(parts) > 1:
+            again = counted.sectors * (len(parts) - 1) // len(parts)
+            row[AGAIN] += again * BYTES_TOGETHER // 8 if parts[0][1] == 1 else again
         else:
             first = place.first_element * itemsize + _field_offset(view)
-            row[AGAIN] += self.stored_again(buffer, first, counted.sectors)
+            again = self.stored_again(buffer, first, counted.sectors)
+            if op.follows_a_store:
+                row[AGAIN] += again
 
     def stored_again(self, buffer: Buffer, first: int, sectors: int) -> int:
         """The sectors of a store to which the same lanes have stored in this round of the innermost loop.
@@ -289,6 +302,14 @@ class Counting:
         start = buffer.address >> count_prim.SECTOR_SHIFT
         buffer.touched[first - start : last - start + 1] |= MARK[kind]
         return moved_by_all(place.mask, last - first + 1)
+
+    def _note_hot_store(self, view: View, place: Place, requests: int) -> None:
+        """Notes stores of several warps to one element, such as a flag: they queue in L2."""
+        assert isinstance(place.linear, int)
+        buffer = view.buffer
+        sector = buffer.address + place.linear * buffer.itemsize + _field_offset(view) >> count_prim.SECTOR_SHIFT
+        stores = buffer.stores_of_warps
+        stores[sector] = stores.get(sector, 0) + requests
 
     def _count_parts(
         self, buffer: Buffer, place: Place, parts: list[tuple[int, int]], kind: int
@@ -323,7 +344,7 @@ class Counting:
             return counted, 0
         counted.marked_at = start
         return counted, count_prim.mark_sectors(
-            counted.touched, counted.of_first_block, start, MARK[kind], buffer.touched, buffer.stamps,
+            counted.touched, counted.of_first_block, start, MARK[kind], buffer.touched, _stamps_of(buffer, kind),
             self.batch.first_thread + 1,
         )  # fmt: skip
 
@@ -337,14 +358,13 @@ class Counting:
             start = (begin >> count_prim.SECTOR_SHIFT) - (buffer.address >> count_prim.SECTOR_SHIFT)
             counted = _count_lanes(buffer, place, linear, buffer.address, itemsize, kind, self.period)
             counted.touched = _listed(buffer, lanes, linear, itemsize, start)
-            if kind == READ:  # the first block of the batch
-                padded = self.batch.geometry.padded
-                counted.of_first_block = _listed(buffer, lanes[:padded], linear[:padded], itemsize, start)
+            padded = self.batch.geometry.padded
+            counted.of_first_block = _listed(buffer, lanes[:padded], linear[:padded], itemsize, start)
             pattern.moved[phase] = counted
         return counted
 
-    def _count_first_block(self, view: View, place: Place, itemsize: int) -> int:
-        """The sectors that the first block of the batch had not loaded yet; it stands for all blocks of the batch."""
+    def _count_first_block(self, view: View, place: Place, itemsize: int, kind: int) -> int:
+        """The sectors that the first block of the batch had not come to yet; it stands for all blocks of the batch."""
         batch, buffer = self.batch, view.buffer
         lanes = place.mask.lanes[: batch.geometry.padded]
         if place.is_shared_by_all:
@@ -354,25 +374,26 @@ class Counting:
             linear = place.by_lane[: lanes.size]
         linear, origin, unit = _units(view, linear, itemsize)
         stamp = batch.first_thread + 1
-        return count_prim.count_new_sectors(lanes, linear, origin, unit, buffer.stamps, stamp)
+        return count_prim.count_new_sectors(lanes, linear, origin, unit, _stamps_of(buffer, kind), stamp)
 
     def _count_global_atomic(
         self, row: list[int], view: View, place: Place, op: Operation, atomic: str, joined: Operation | None
     ) -> None:
         buffer, lanes = view.buffer, place.mask.lanes
         if _is_a_loop_in_global_memory(view, atomic):  # it begins with a load
-            tries = self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics)
+            tries = self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics, True, is_a_loop=True)
             made = self.books.made_instead(op)
             self._count_global(made, view, place, op, READ, of_block=made)
             self.books.issued(op, place.mask, LOOKS if atomic in ORDERS else 1)
             if atomic not in ORDERS:
                 self._issue_tries(row, place.mask, IN_GLOBAL, tries)
             return
+        is_used = not _discards(op)
         if self.regrouping is None and joined is None and not op.is_added_up_by_the_warp:
-            self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics)
+            self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics, is_used)
             return
         unseen = np.empty(len(buffer.touched), np.uint8), np.empty(len(buffer.touched), np.int64)  # nobody reads these
-        self._count_atomics(self.books.tally.source_row(op.line), view, place, lanes, *unseen)
+        self._count_atomics(self.books.tally.source_row(op.line), view, place, lanes, *unseen, is_used)
         if self.regrouping is not None:
             self.regrouping.take(joined or op, view, place, ATOMIC)
         elif joined is not None:
@@ -387,17 +408,22 @@ class Counting:
             by_warp = lanes.reshape(-1, WARP)
             made[GLOBAL_WORST] = max(made[GLOBAL_WORST], int(by_warp.sum(axis=1).max()))
             lanes = (by_warp & (by_warp.cumsum(axis=1) == 1)).reshape(-1)  # the first lane stands for the warp
-        self._count_atomics(made, view, place, lanes, buffer.touched, buffer.atomics)
+        self._count_atomics(made, view, place, lanes, buffer.touched, buffer.atomics, not _discards(op))
 
     def _count_atomics(
-        self, row: list[int], view: View, place: Place, lanes: np.ndarray, touched: np.ndarray, atomics: np.ndarray
-    ) -> tuple[int, int]:
+        self, row: list[int], view: View, place: Place, lanes: np.ndarray, touched: np.ndarray, atomics: np.ndarray,
+        is_used: bool, is_a_loop: bool = False,
+    ) -> tuple[int, int]:  # fmt: skip
         """Counts them; how often warps and lanes would try, where that is a loop."""
         buffer = view.buffer
         address = buffer.address + _field_offset(view)
         counted = count_prim.count_atomics(lanes, place.by_lane, address, buffer.itemsize, touched, atomics)
         for slot, count in zip(ATOMICS, counted, strict=False):
             row[slot] += count
+        if view.data.dtype.kind == "f" and not is_a_loop:
+            row[FLOATS] += counted[1]
+        if is_used:
+            row[USED] += counted[1]
         row[GLOBAL_WORST] = max(row[GLOBAL_WORST], counted[2])
         return counted[3], counted[4]
 
@@ -487,6 +513,16 @@ class Counting:
         )
         row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
         row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
+
+
+def _discards(op: Operation) -> bool:
+    """Whether nothing uses what an atomic gives."""
+    return bool(getattr(op, "discards", False))
+
+
+def _stamps_of(buffer: Buffer, kind: int) -> np.ndarray:
+    """By sector: the last batch whose first block came to it."""
+    return buffer.stamps if kind == READ else buffer.store_stamps
 
 
 def moved_by_all(mask: Mask, sectors: int) -> GlobalCount:

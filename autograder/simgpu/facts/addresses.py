@@ -14,6 +14,7 @@ from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.placing import READ, Placing
+from autograder.simgpu.operations.loops import While
 from autograder.simgpu.operations.operation import Operation
 
 WIDE = 2  # a 64-bit sum
@@ -56,7 +57,11 @@ class Addresses:
         if space == "constant" and self._is_fixed(reached):
             op.slots = 0  # a number in the instruction that uses it
             return
+        self.placing.is_of_round = bool(self.placing.loops) and any(
+            index is not None and self.integers.without_counters(index) != index for index in reached.indices
+        )
         self.of_element(self.updates.get(op, op), reached, way, op.has_cheap_address)
+        self.placing.is_of_round = False
 
     def of_element(self, at: Operation, reached: Reached, way: Way, is_cheap: bool = False) -> None:
         """Adds the instructions of an element's address to an operation, without those parts that are in registers."""
@@ -68,6 +73,10 @@ class Addresses:
             self._read(at, reached, way)
         for index in reached.indices:
             self.placing.read(at, index, way)
+        if space == "local" and self._goes_on_by_constants(reached):
+            self.placing.needed(at, SHARED_ADDRESS, ("advanced", reached.array.identity), [None], way)
+            at.slots += SHARED_ADDRESS
+            return
         if self._is_wrapped_anew(reached):
             at.slots += WRAPPED_ANEW
             at.wraps = True
@@ -235,6 +244,14 @@ class Addresses:
         if not is_small and (len(moving) > 1 or moving[0] is not reached.indices[-1]):
             return False
         amounts = [None if each is None else self.integers.goes_on_by(loop, each) for each in moving]
+        return all(each is not None and not each[1] for each in amounts)
+
+    def _goes_on_by_constants(self, reached: Reached) -> bool:
+        """Whether each round of a `while` loop goes on by a fixed number of elements: their addresses then follow one."""
+        loop = self.placing.loops[-1] if self.placing.loops else None
+        if not isinstance(loop, While) or self.integers.is_written_out(loop):
+            return False
+        amounts = [None if each is None else self.integers.goes_on_by(loop, each) for each in reached.indices]
         return all(each is not None and not each[1] for each in amounts)
 
     def _is_advanced(self, reached: Reached, way: Way) -> bool:

@@ -69,7 +69,7 @@ class Arithmetic:
         if isinstance(exponent, int) and dtype.kind in "fiu":
             return self._of_a_known_power(exponent, dtype)
         if dtype.kind in "fc":
-            divisor = literal_value(right, self.found)
+            divisor = self._number(right)
             if kind is ast.Div and divisor and abs(math.frexp(divisor)[0]) == 0.5:
                 kind = ast.Mult  # by its reciprocal, which is exact
             return self._of_floats(op, kind, dtype, sides, way)
@@ -220,6 +220,29 @@ class Arithmetic:
         how = " by a power of two" if is_power else "" if divisor is None or divisor <= 0 else " by a constant"
         less = LESS_OF_A_WORD if divisor is None and self.halves.fits(dividend) else 0
         return of_integers(NAMES[kind] + how) - less
+
+    def _number(self, op: Operation) -> float | None:
+        """A number that stands in the source, or is known when the kernel is compiled."""
+        known = self.found.values.get(op)
+        constant = known.constant if isinstance(known, KnownNumber) else None
+        return literal_value(op, self.found) if constant is None else float(constant)
+
+    def is_a_rotation(self, op: Binary) -> bool:
+        """Whether this is `v << n | v >> 32 - n` of unsigned numbers, one instruction for each 32 bits of the result."""
+        one, other = op.left, op.right
+        if op.kind is not ast.BitOr or not isinstance(one, Binary) or not isinstance(other, Binary):
+            return False
+        if {one.kind, other.kind} != {ast.LShift, ast.RShift}:
+            return False
+        given = [self.found.values.get(each.left) for each in (one, other)]
+        numbers = [each for each in given if isinstance(each, KnownNumber) and each.dtype is not None]
+        if len(numbers) < 2 or numbers[0].form != numbers[1].form:
+            return False
+        dtype = numbers[0].dtype
+        if dtype is None or dtype.kind != "u":
+            return False
+        amounts = [self.integers.constant(self.found.values.get(each.right)) for each in (one, other)]
+        return None not in amounts and sum(filter(None, amounts)) == 8 * dtype.itemsize
 
     def _is_short(self, op: Operation) -> bool:
         """Whether 16 bits hold an integer, by its type, a mask or a shift; the compiler does not add up sums for that."""

@@ -155,8 +155,11 @@ class MachineCode:
         self.integers.note_bounds(op.condition, False, other)
         if op.condition in self.of_all:
             one.done |= self.of_all[op.condition].done
+        is_open_arm = not self.integers.is_settled(op.condition)
+        self.placing.arms += is_open_arm
         self.block(op.body, one)
         self.block(op.orelse, other)
+        self.placing.arms -= is_open_arm
         done_before = op.once = 0
         for ours, theirs in self.arms.done_before(op):
             done_before += ours.slots
@@ -290,6 +293,7 @@ class MachineCode:
             self.go_through(op.source, way)
         inner = way.copy()
         self.placing.loops.append(op)
+        arms, self.placing.arms = self.placing.arms, 0
         op.hoisted = set()
         op.is_met_behind = self.loop_costs.is_left_apart(op)
         before = self.integers.states
@@ -316,6 +320,7 @@ class MachineCode:
             op.every_fourth = self.placing.fours.pop(op, 0)
         self.integers.states = before
         self.placing.loops.pop()
+        self.placing.arms = arms
         is_gone_through = isinstance(op, For) and self.integers.is_written_out(op) and bool(self.integers.values_of(op))
         if is_gone_through and not _may_end_early(op):
             way.done |= {self.integers.round_by_round(key) for key in inner.done - way.done}
@@ -335,6 +340,9 @@ class MachineCode:
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.left, op.right, way), way)
             self._reciprocal(op)
             self._sum_alone(op)
+            if self.arithmetic.is_a_rotation(op):
+                op.left.slots = op.right.slots = 0
+                op.slots = min(op.slots, self.arithmetic.width(op))
         elif isinstance(op, UpdateName):
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.read, op.operand, way), way)
             self._sum_alone(op)

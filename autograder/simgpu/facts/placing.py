@@ -29,6 +29,8 @@ class Placing:
         self.forms = forms
         self.integers = integers
         self.loops: list[For | While] = []
+        self.arms = 0  # of branches around the present place, inside the innermost loop
+        self.is_of_round = False  # what is placed is an address that the counter of an unrolled loop is part of
         self.fours: dict[Operation, int] = {}  # by loop done four rounds at a time: instructions that the four share
 
     def worth(self, op: Operation, slots: int, way: Way) -> None:
@@ -55,8 +57,12 @@ class Placing:
         return self._moves(self.loops[-1], bare)
 
     def place(self, op: Operation, slots: int, made_of: Sequence[Form | None]) -> None:
-        """Adds instructions to an operation: each time, or once if the innermost loop does not change their operands."""
-        if not self.loops or not self.stays(made_of, self.loops[-1]):
+        """Adds instructions to an operation: each time, or once if the innermost loop does not change their operands.
+
+        In an arm of a branch, the address of each round of an unrolled loop is computed anew.
+        """
+        is_anew = self.is_of_round and self.arms > 0 and self.integers.is_written_out(self.loops[-1])
+        if not self.loops or is_anew or not self.stays(made_of, self.loops[-1]):
             op.slots += slots
             return
         op.once += slots

@@ -21,6 +21,7 @@ from autograder.simgpu.facts.machine_code import MachineCode
 from autograder.simgpu.facts.reasons import reasons_of
 from autograder.simgpu.facts.refusals import Refusals
 from autograder.simgpu.facts.rules import Rules
+from autograder.simgpu.facts.stores_in_a_row import StoresInARow
 from autograder.simgpu.facts.sunk_loads import SunkLoads
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.in_registers.loops import LoopsInRegisters
@@ -99,6 +100,7 @@ def prepare(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
     machine_code = MachineCode(found, analysis.forms, rules, written_out)
     machine_code.of_kernel(lowered.body)
     LoadsAhead(found, machine_code.integers).conclude(lowered.body)
+    StoresInARow(found).conclude(lowered.body)
     return Prepared(lowered, lowering, found)
 
 

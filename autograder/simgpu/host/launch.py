@@ -74,6 +74,7 @@ class Work:
     tally: Tally
     warps: Warps
     hottest_atomics: int  # at the sector that has most of them
+    hottest_stores: int  # likewise, of warps to one element
     touched: tuple[Touched, ...]  # by array
 
 
@@ -320,6 +321,7 @@ class RunningLaunch(LaunchState):
             self.tally,
             warps=warps,
             hottest_atomics=max((each.hottest_atomics for each in self.buffers), default=0),
+            hottest_stores=max((each.hottest_stores for each in self.buffers), default=0),
             touched=tuple(Touched(*each) for each in touched),
         )
 
@@ -336,6 +338,7 @@ class RunningLaunch(LaunchState):
             "local_bytes": self.local_bytes_per_thread * threads,
             "simulated_blocks": len(self.counted),
             "hottest_atomic_sectors": work.hottest_atomics,
+            "hottest_store_sectors": work.hottest_stores,
             "unique_atomic_sectors": sum(each.by_atomics for each in work.touched),
             "unique_load_sectors": sum(each.loaded for each in work.touched),
             "unique_store_sectors": sum(each.stored for each in work.touched),

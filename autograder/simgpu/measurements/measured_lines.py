@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.simgpu.measurements.sizing import SizedCase
-from autograder.simgpu.measurements.unseen_cases import CASES, FOURTH_SET, THIRD_SET
+from autograder.simgpu.measurements.unseen_cases import CASES, FIFTH_SET, FOURTH_SET, SIXTH_SET, THIRD_SET
 
-APART = {"third": THIRD_SET, "fourth": FOURTH_SET}
+APART = {"third": THIRD_SET, "fourth": FOURTH_SET, "fifth": FIFTH_SET, "sixth": SIXTH_SET}
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,7 @@
 """Sizes for a third set of kernels: the ordinary ones that are counted on the emulator, with work enough for a GPU.
 
-They were timed after the model stood, and no rule or figure of it is made from their times: how far off it is of them says
-how wide an interval has to be for a kernel that its makers never timed (perfmodel/measurements/intervals.py). Results are
-held against the simulated GPU's.
+They were timed after the model stood, and made its intervals until there were other sets; since then rules and figures are
+made from them. Results are held against the simulated GPU's.
 """
 
 from __future__ import annotations

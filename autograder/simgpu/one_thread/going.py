@@ -295,7 +295,7 @@ class Going:
             of = tally.source_row if site.is_left_out else tally.row
             if sectors:
                 of(site.op.line)[BLOCK_SECTORS] += sectors * blocks
-            if stores:
+            if stores and site.op.follows_a_store:
                 moved = tally.source_row if site.op.store_joined is not None else of
                 moved(site.op.line)[AGAIN] += stores
         if any(each is not None for each in stored):

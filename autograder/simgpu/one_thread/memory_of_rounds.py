@@ -196,7 +196,7 @@ class MemoryOfRounds:
             before = last.get(site.group)
             again = 0 if before is None else int(np.count_nonzero(np.abs(stored - before) < SECTOR_BYTES))
             last[site.group] = stored
-            if again:
+            if again and site.op.follows_a_store:
                 of = machine.launch.tally.source_row if site.is_left_out else machine.launch.tally.row
                 of(site.op.line)[AGAIN] += again
         machine.counting.stored.clear()

@@ -179,7 +179,7 @@ class LoneAccess:
             books.warp_loads.step(self.mask, times)
             row[SLOT["global_load_wavefronts"]] += times
             row[SLOT["block_load_sectors"]] += self.new * len(self.batch.blocks)
-        else:
+        elif self.op.follows_a_store:
             row[SLOT["global_store_sectors_again"]] += self.again
         self.times = self.new = self.issued = self.again = 0
 

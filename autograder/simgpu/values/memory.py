@@ -166,7 +166,9 @@ class Buffer:
         self._touched: np.ndarray | None = None
         self._seen_as: dict[np.dtype, Buffer] = {}
         self._stamps: np.ndarray | None = None
+        self._store_stamps: np.ndarray | None = None
         self._atomics: np.ndarray | None = None
+        self.stores_of_warps: dict[int, int] = {}  # by sector: stores of warps to one element, since `forget_touched`
         self.watcher: Watcher | None = None  # of the allocation, not of other ways to see it
         self.version = 0  # of the allocation: another one after each time that somebody may have written to it
         self.marks = 0  # likewise: after each time that elements may have been written for the first time
@@ -219,6 +221,13 @@ class Buffer:
         return self._stamps
 
     @property
+    def store_stamps(self) -> np.ndarray:
+        """An int64 per sector: the last batch whose first block stored to it, since `forget_touched`."""
+        if self._store_stamps is None:
+            self._store_stamps = np.zeros(len(self.touched), np.int64)
+        return self._store_stamps
+
+    @property
     def atomics(self) -> np.ndarray:
         """An int64 per sector: the atomics that went there as the hardware counts them, since `forget_touched`."""
         if self._atomics is None:
@@ -231,12 +240,18 @@ class Buffer:
         return 0 if self._atomics is None else int(self._atomics.max())
 
     @property
+    def hottest_stores(self) -> int:
+        """The stores of warps to one element at the sector that has most of them."""
+        return max(self.stores_of_warps.values(), default=0)
+
+    @property
     def atomic_sectors(self) -> int:
         """The distinct sectors that atomics went to, since `forget_touched`."""
         return 0 if self._atomics is None else int(np.count_nonzero(self._atomics))
 
     def forget_touched(self) -> None:
-        self._touched = self._stamps = self._atomics = None
+        self._touched = self._stamps = self._store_stamps = self._atomics = None
+        self.stores_of_warps = {}
 
     def touched_sectors(self) -> tuple[int, int]:
         """(distinct sectors read, distinct sectors written)."""
