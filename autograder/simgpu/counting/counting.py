@@ -517,7 +517,7 @@ class Counting:
 
 def _discards(op: Operation) -> bool:
     """Whether nothing uses what an atomic gives."""
-    return bool(getattr(op, "discards", False))
+    return op.is_ignored or bool(getattr(op, "discards", False))
 
 
 def _stamps_of(buffer: Buffer, kind: int) -> np.ndarray:

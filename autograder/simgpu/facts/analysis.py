@@ -33,7 +33,7 @@ from autograder.simgpu.facts.observer import Observer
 from autograder.simgpu.facts.pruning import may_be_decided
 from autograder.simgpu.facts.scope import Element as ElementKey
 from autograder.simgpu.facts.scope import InRegister, Scope
-from autograder.simgpu.facts.unused import unused_in
+from autograder.simgpu.facts.unused import ignored_in, unused_in
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
@@ -99,7 +99,7 @@ class Analysis:
 
     def of_kernel(self, kernel: Lowered, arguments: Mapping[str, Known]) -> Found:
         """Everything found about the kernel's operations."""
-        self.memory.unused = unused_in(kernel.body)
+        self.memory.unused = self._unused(kernel.body)
         for _ in range(MOST_TRIES):
             before = len(self.atomics.arrays)
             self.begin()
@@ -107,6 +107,14 @@ class Analysis:
             if len(self.atomics.arrays) == before:
                 break
         return self.here.found
+
+    @staticmethod
+    def _unused(body: Block) -> set[Operation]:
+        """What ends in variables that nothing reads; calls of which only that is true are marked."""
+        unused = unused_in(body)
+        for call in ignored_in(body, unused):
+            call.is_ignored = True
+        return unused
 
     def begin(self) -> None:
         """Forgets what an earlier try has found."""
@@ -342,7 +350,7 @@ class Analysis:
         lowered = op.bodies.get(function)
         if lowered is None:
             lowered = op.bodies[function] = self.lower(function)
-        self.memory.unused |= unused_in(lowered.body)
+        self.memory.unused |= self._unused(lowered.body)
         inner = Scope(self._bound(function, lowered, given, around), dict(scope.elements))
         inner.unread = scope.unread  # a call is no more than the statements in it
         ends, returned, leaving = self._body(function, lowered.body, inner)

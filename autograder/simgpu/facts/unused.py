@@ -31,6 +31,26 @@ def unused_in(body: Block) -> set[Operation]:
             dropped.update(everything_in(each))
 
 
+def ignored_in(body: Block, unused: set[Operation]) -> set[FunctionCall]:
+    """The calls of a function whose value goes to a variable that nothing reads, such as the old value of an atomic.
+
+    They are carried out all the same. `unused`: what `unused_in` gives.
+    """
+    parts = everything_in(body)
+    if any(isinstance(each, (Definition, Nameless)) for each in parts):
+        return set()
+    read = {each.name for each in parts if isinstance(each, Local) and each not in unused}
+    found = set()
+    for block in (each for each in parts if isinstance(each, Block)):
+        for place, statement in enumerate(block.statements):
+            name = _name_of(statement)
+            if name is not None and (name not in read or _is_replaced(name, block.statements[place + 1 :], unused)):
+                assert isinstance(statement, Assign)
+                if isinstance(statement.operand, FunctionCall):
+                    found.add(statement.operand)
+    return found
+
+
 def _unused(statements: Sequence[Operation], read: set[str], dropped: set[Operation]) -> Iterator[Operation]:
     for place, statement in enumerate(statements):
         name = _assigned(statement)
@@ -40,10 +60,16 @@ def _unused(statements: Sequence[Operation], read: set[str], dropped: set[Operat
 
 def _assigned(statement: Operation) -> str | None:
     """The variable to which a statement assigns, if it does nothing else."""
+    name = _name_of(statement)
+    if name is not None and any(isinstance(each, FunctionCall) for each in everything_in(statement)):
+        return None  # it may do more than compute
+    return name
+
+
+def _name_of(statement: Operation) -> str | None:
+    """The variable to which a statement assigns, if that is all it assigns to."""
     if not isinstance(statement, Assign) or len(statement.targets) != 1 or not isinstance(statement.targets[0], Name):
         return None
-    if any(isinstance(each, FunctionCall) for each in everything_in(statement.operand)):
-        return None  # it may do more than compute
     return statement.targets[0].name
 
 

@@ -41,7 +41,7 @@ class Operation:
 
     __slots__ = (
         "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
-        "is_ahead", "follows_a_store", "is_folded", "wraps", "multiplies", "divides_in_parts",
+        "is_ahead", "is_ignored", "follows_a_store", "is_folded", "wraps", "multiplies", "divides_in_parts",
         "leaves_no_load", "leaves_no_store", "by_round", "joined", "store_joined", "is_selected", "is_sunk", "slots", "once",
         "_made_of", "_everything",
     )  # fmt: skip
@@ -58,6 +58,7 @@ class Operation:
         self.is_of_local_memory = False  # of an access: to a local array that no registers can hold
         self.is_added_up_by_the_warp = False  # of an atomic: one lane carries it out for its whole warp
         self.is_ahead = False  # of a load from global memory: its value is used only after much other work
+        self.is_ignored = False  # of a call: what it gives goes to a variable that nothing reads
         self.follows_a_store = False  # of a store to global memory: nothing but short arithmetic after another to its array
         self.is_folded = False  # of arithmetic: the compiler works it out with an address, or before a loop
         self.multiplies = False  # of an addition: one of its operands is a product
