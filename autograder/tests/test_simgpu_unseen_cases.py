@@ -22,24 +22,15 @@ from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
 from autograder.simgpu.measurements import measure_unseen
 from autograder.simgpu.measurements.measured_lines import append_line, chosen, lines_of
-from autograder.simgpu.measurements.sizes_fifth import FIFTH
-from autograder.simgpu.measurements.sizes_fourth import FOURTH
-from autograder.simgpu.measurements.sizes_sixth import SIXTH
-from autograder.simgpu.measurements.sizes_third import THIRD
 from autograder.simgpu.measurements.sizing import SAMPLE, Random, Sized, SizedLaunch
-from autograder.simgpu.measurements.unseen_cases import CASES, HELD, LEARNED, SIZED
+from autograder.simgpu.measurements.unseen_cases import CASES, HELD, LEARNED, SETS, SIZED
 from autograder.simgpu.measurements.unseen_kernels import UNSEEN, is_held
 
 MOST_BLOCKS = 2**31 - 1, 65_535, 65_535
 BY_NAME = {each.name: each for each in SIZED}
-SETS = {"third": THIRD, "fourth": FOURTH, "fifth": FIFTH, "sixth": SIXTH}
 APART = [(name, each) for name, entries in SETS.items() for each in entries]
 APART_MEASURED = {
-    name: json.loads(file.read_text(encoding="utf-8"))["cases"]
-    for name, file in (
-        ("third", unseen.THIRD_MEASURED), ("fourth", unseen.FOURTH_MEASURED),
-        ("fifth", unseen.FIFTH_MEASURED), ("sixth", unseen.SIXTH_MEASURED),
-    )
+    name: json.loads(measured.read_text(encoding="utf-8"))["cases"] for name, (_, measured) in unseen.FILES.items()
 }
 
 

@@ -89,7 +89,7 @@ def times(half: str) -> list[ClockedPrediction]:
             unit=kernel,
             waits=each.waits,
         )
-        for each in (unseen.sixth_set() if half == unseen.SIXTH else unseen.predictions())
+        for each in (unseen.of_set(half) if half == unseen.SIXTH else unseen.predictions())
         if each.half == half
     ]
 

@@ -28,18 +28,10 @@ from autograder.perfmodel.measurements.predicting import HERE, publish
 from autograder.records.counters import Counters
 
 COUNTED, MEASURED = HERE / "unseen_counted.json", HERE / "unseen_measured.json"
-THIRD_COUNTED, THIRD_MEASURED = HERE / "third_counted.json", HERE / "third_measured.json"
-FOURTH_COUNTED, FOURTH_MEASURED = HERE / "fourth_counted.json", HERE / "fourth_measured.json"
-FIFTH_COUNTED, FIFTH_MEASURED = HERE / "fifth_counted.json", HERE / "fifth_measured.json"
-SIXTH_COUNTED, SIXTH_MEASURED = HERE / "sixth_counted.json", HERE / "sixth_measured.json"
-HALVES, THIRD, FOURTH, FIFTH, SIXTH = ("learned", "held"), "third", "fourth", "fifth", "sixth"
-
-LEARNED_FROM = (
-    ("learned", COUNTED, MEASURED),
-    (THIRD, THIRD_COUNTED, THIRD_MEASURED),
-    (FOURTH, FOURTH_COUNTED, FOURTH_MEASURED),
-    (FIFTH, FIFTH_COUNTED, FIFTH_MEASURED),
-)
+HALVES, SETS, SIXTH = ("learned", "held"), ("third", "fourth", "fifth", "sixth"), "sixth"
+COLUMNS = ("learned", "third", "fourth", "fifth", "held", "sixth")
+FILES = {name: (HERE / f"{name}_counted.json", HERE / f"{name}_measured.json") for name in SETS}
+LEARNED_FROM = (("learned", COUNTED, MEASURED), *((name, *FILES[name]) for name in SETS if name != SIXTH))
 
 FAR_OFF = 3
 
@@ -85,24 +77,9 @@ def predictions() -> list[UnseenPrediction]:
     return _predictions(COUNTED, MEASURED)
 
 
-def third_set() -> list[UnseenPrediction]:
-    """Those of the third set, which rules may be made from."""
-    return _predictions(THIRD_COUNTED, THIRD_MEASURED)
-
-
-def fourth_set() -> list[UnseenPrediction]:
-    """Those of the fourth set, which rules may be made from."""
-    return _predictions(FOURTH_COUNTED, FOURTH_MEASURED)
-
-
-def fifth_set() -> list[UnseenPrediction]:
-    """Those of the fifth set, which rules may be made from."""
-    return _predictions(FIFTH_COUNTED, FIFTH_MEASURED)
-
-
-def sixth_set() -> list[UnseenPrediction]:
-    """Those of the sixth set, which makes intervals."""
-    return _predictions(SIXTH_COUNTED, SIXTH_MEASURED)
+def of_set(name: str) -> list[UnseenPrediction]:
+    """Those of the third, fourth or fifth set, which rules may be made from, or of the sixth, which makes intervals."""
+    return _predictions(*FILES[name])
 
 
 def _predictions(counted_file: Path, measured_file: Path) -> list[UnseenPrediction]:
@@ -160,14 +137,14 @@ def rank_correlation(found: Sequence[UnseenPrediction]) -> float:
 
 def table(found: Sequence[UnseenPrediction]) -> str:
     """What was learned from, and beside it the held half and the sixth set: how far off times and instructions are."""
-    halves = [[each for each in found if each.half == half] for half in ("learned", THIRD, FOURTH, FIFTH, "held", SIXTH)]
+    halves = [[each for each in found if each.half == half] for half in COLUMNS]
 
     def instructions(half: Sequence[UnseenPrediction], name: str) -> str:
         return _percentiles([getattr(each, name) / each.measured_instructions - 1 for each in half])
 
     lines = [
-        "| | learned half | third set | fourth set | fifth set | held half | sixth set |",
-        "|---|---|---|---|---|---|---|",
+        "| | " + " | ".join(f"{each} {'half' if each in HALVES else 'set'}" for each in COLUMNS) + " |",
+        "|---" * (len(COLUMNS) + 1) + "|",
         *_rows_of_times(halves),
         _row("error of the instructions", (instructions(half, "simulated_instructions") for half in halves)),
     ]
@@ -205,11 +182,10 @@ def main(files: Sequence[str]) -> None:
     if files:
         rows = [json.loads(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()]
         rows = sorted((row for row in rows if "launches" in row), key=lambda row: str(row["case"]))
-        apart = {THIRD: THIRD_COUNTED, FOURTH: FOURTH_COUNTED, FIFTH: FIFTH_COUNTED, SIXTH: SIXTH_COUNTED}
-        for file, sets in ((COUNTED, HALVES), *((file, (name,)) for name, file in apart.items())):
+        for file, sets in ((COUNTED, HALVES), *((counted, (name,)) for name, (counted, _) in FILES.items())):
             if kept := [row for row in rows if row["half"] in sets]:
                 keep(file, kept)
-    text = table([*predictions(), *third_set(), *fourth_set(), *fifth_set(), *sixth_set()])
+    text = table([*predictions(), *(each for name in SETS for each in of_set(name))])
     publish("unseen", text)
     print(text)
 

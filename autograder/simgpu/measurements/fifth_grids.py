@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, float32, float64, int32, uint8
 
-from autograder.simgpu.measurements.fifth_entries import entry, pictures
+from autograder.simgpu.measurements.ordinary_entries import entry, pictures
 from autograder.simgpu.measurements.sizing import Arguments, Random, Sized, cube, elements, square, striding, zeros
 
 F32, F64, I32, U8 = np.float32, np.float64, np.int32, np.uint8

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, float32, int32, int64, uint64
 
-from autograder.simgpu.measurements.fifth_entries import entry
+from autograder.simgpu.measurements.ordinary_entries import entry
 from autograder.simgpu.measurements.sizing import Arguments, Random, Sized, elements, striding, zeros
 
 F32, F64, I32, I64, U8 = np.float32, np.float64, np.int32, np.int64, np.uint8

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, float32, float64, int32, int64, uint32, uint64
 
-from autograder.simgpu.measurements.fifth_entries import entry, floats
+from autograder.simgpu.measurements.ordinary_entries import entry, floats
 from autograder.simgpu.measurements.sizing import Arguments, Random, Sized, blocks_of, elements, square, zeros
 
 F32, F64, I8, I16, I32, I64, U8, U32, U64 = (

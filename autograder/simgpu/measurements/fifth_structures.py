@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numba import cuda, float32, float64, int32, uint32, uint64
 
-from autograder.simgpu.measurements.fifth_entries import entry
 from autograder.simgpu.measurements.fifth_numerics import rotated
+from autograder.simgpu.measurements.ordinary_entries import entry
 from autograder.simgpu.measurements.sizing import Arguments, Over, Random, Sized, elements, striding, zeros
 
 F32, F64, I16, I32, I64, I8, U8, U32, U64 = (

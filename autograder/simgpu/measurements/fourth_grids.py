@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, float32, int32, uint8
 
-from autograder.simgpu.measurements.fourth_entries import FOURTH, entry, pictures
+from autograder.simgpu.measurements.ordinary_entries import entry, pictures
 from autograder.simgpu.measurements.sizing import (
     Arguments,
     Random,
@@ -416,7 +416,7 @@ def batches(n: int, arguments: Arguments) -> tuple[int, int]:
 GRIDS: tuple[Sized, ...] = (
     entry(heat_x_on_rows, (16, 16), square, pictures(F32(0.1)), 1000, 6000, small=66),
     entry(gray_scott, (32, 8), square, reagents, 800, 5000, small=66),
-    Sized("gauss_separable", gauss_arguments, gauss_launches, 66, 800, 6000, by_hand_gauss, apart=FOURTH),
+    Sized("gauss_separable", gauss_arguments, gauss_launches, 66, 800, 6000, by_hand_gauss),
     entry(bilateral, (16, 16), square, pictures(0.1), 500, 3000, small=66),
     entry(median_3x3, (16, 16), square, pictures(), 800, 6000, small=66),
     entry(gray_levels, (16, 16), square,
@@ -435,7 +435,7 @@ GRIDS: tuple[Sized, ...] = (
     entry(boltzmann_collide, (32, 4), square, densities, 400, 2500, small=66),
     entry(cyclic_automaton, (16, 16), square,
           lambda r, n: (r.wholes(7, (n, n)), zeros(n, n, dtype=I32), 7), 500, 3500, small=66),
-    Sized("seam_rows", seam_arguments, seam_launches, 1000, 20_000, 1_000_000, by_hand_seam, apart=FOURTH),
+    Sized("seam_rows", seam_arguments, seam_launches, 1000, 20_000, 1_000_000, by_hand_seam),
     entry(turn_bytes, (32, 32), square,
           lambda r, n: (r.wholes(256, (n, n), U8), zeros(n, n, dtype=U8)), 2000, 14_000, small=66),
     entry(gram_of_columns, (16, 16), square, lambda r, n: (r.reals((200, n)), zeros(n, n)), 250, 1500, small=66),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, float32, float64, int32
 
-from autograder.simgpu.measurements.fourth_entries import FOURTH, entry
+from autograder.simgpu.measurements.ordinary_entries import entry
 from autograder.simgpu.measurements.sizing import (
     Arguments,
     Make,
@@ -381,7 +381,7 @@ def by_lanes(wide: int) -> Over:
 IRREGULAR: tuple[Sized, ...] = (
     entry(push_ranks, 256, elements, ranked, 100_000, 3_000_000),
     entry(peel_core, 256, elements, living, 200_000, 5_000_000),
-    Sized("handshake_matching", handshakes, shake_hands, 1000, 200_000, 5_000_000, by_hand_shaken, apart=FOURTH),
+    Sized("handshake_matching", handshakes, shake_hands, 1000, 200_000, 5_000_000, by_hand_shaken),
     entry(csr_double, 128, elements, times_vector(F64), 100_000, 3_000_000),
     entry(csc_scatter, 128, elements, times_vector(F32), 50_000, 2_000_000),
     entry(sampled_products, 256, elements, pairs, 100_000, 4_000_000),

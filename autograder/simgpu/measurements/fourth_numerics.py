@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, float32, float64, int32, uint32, uint64
 
-from autograder.simgpu.measurements.fourth_entries import entry, floats, rows
+from autograder.simgpu.measurements.ordinary_entries import entry, floats, rows
 from autograder.simgpu.measurements.sizing import Sized, elements, square, striding, zeros
 
 F32, F64, I32, I64, U8, U32 = np.float32, np.float64, np.int32, np.int64, np.uint8, np.uint32

@@ -42,14 +42,14 @@ from filelock import FileLock
 from autograder import perfmodel
 from autograder.simgpu.measurements.measured_lines import add_choice, append_line, chosen, lines_of
 from autograder.simgpu.measurements.sizing import Arguments, SizedCase, SizedLaunch
-from autograder.simgpu.measurements.unseen_cases import CASES, FIFTH_SET, FOURTH_SET, SIXTH_SET, THIRD_SET
+from autograder.simgpu.measurements.unseen_cases import ALL_CASES, CASES
 
 RESULT = Path(perfmodel.__file__).parent / "measurements" / "unseen_measured.json"
 WARM_UP, REPEATS = 1, 5
 AT_ONCE = 6  # cases that a process works on
 CHILD_SECONDS = 400
 MIDDLE_NS, LARGE_NS = (1e4, 2.5e5), (2e5, 6e6)  # times that the sizes are to have; `join` names those that have others
-BY_NAME = {case.name: case for case in (*CASES, *THIRD_SET, *FOURTH_SET, *FIFTH_SET, *SIXTH_SET)}
+BY_NAME = {case.name: case for case in ALL_CASES}
 FAILED = 3  # a child's exit status: its GPU context may be broken, and what is left needs a new one
 
 PIPES = ("adu", "alu", "cbu", "fma", "fmaheavy", "fmalite", "fp16", "fp64", "lsu", "tex", "uniform", "xu")

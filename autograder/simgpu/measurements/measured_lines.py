@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from autograder.simgpu.measurements.sizing import SizedCase
-from autograder.simgpu.measurements.unseen_cases import CASES, FIFTH_SET, FOURTH_SET, SIXTH_SET, THIRD_SET
-
-APART = {"third": THIRD_SET, "fourth": FOURTH_SET, "fifth": FIFTH_SET, "sixth": SIXTH_SET}
+from autograder.simgpu.measurements.unseen_cases import CASES, CASES_OF_SETS
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """The options that `chosen` reads."""
     parser.add_argument("--only", default="", help="cases whose name contains this; several, with commas between")
-    parser.add_argument("--half", choices=("learned", "held", *APART), help="cases of this half, or of the set apart")
+    parser.add_argument("--half", choices=("learned", "held", *CASES_OF_SETS), help="cases of this half, or of this set")
     parser.add_argument("--part", default="1/1", help="2/3: every third case, from the second on")
 
 
@@ -25,7 +23,7 @@ def chosen(given: argparse.Namespace) -> list[SizedCase]:
     """The cases that these options choose, in their order."""
     part, parts = (int(each) for each in given.part.split("/"))
     texts = given.only.split(",")
-    asked = APART.get(given.half, CASES)
+    asked = CASES_OF_SETS.get(given.half, CASES)
     found = [case for case in asked if given.half in (None, case.half) and any(text in case.name for text in texts)]
     return found[part - 1 :: parts]
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import cuda, float32, float64, int32, uint8, uint32
 
-from autograder.simgpu.measurements.sixth_entries import entry, turned
+from autograder.simgpu.measurements.ordinary_entries import entry, turned
 from autograder.simgpu.measurements.sizing import Arguments, Random, Sized, blocks_of, cube, elements, square, zeros
 
 F32, F64, I8, I16, I32, U8, U32 = np.float32, np.float64, np.int8, np.int16, np.int32, np.uint8, np.uint32

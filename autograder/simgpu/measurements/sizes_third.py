@@ -44,7 +44,7 @@ def entry(name: str, over: Over, make: Make, middle: int, large: int, small: int
         launch_once(case.kernel, grid, case.block, *arguments)
 
     launches = one_launch(case.kernel, over, case.block)
-    return Sized(name, make, launches, small, middle, large, simulated, seen or everything, apart="third")
+    return Sized(name, make, launches, small, middle, large, simulated, seen or everything)
 
 
 def floats(count: int, *scalars: Any, room: Any = F32) -> Make:

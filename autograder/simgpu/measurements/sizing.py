@@ -105,7 +105,7 @@ class Sized:
 
     @property
     def half(self) -> str:
-        """learned, or held, which is only ever predicted; or a set apart: third, fourth, fifth, sixth."""
+        """learned, or held, which is only ever predicted; or a set apart."""
         return self.apart or ("held" if is_held(self.name) else "learned")
 
     def case(self, size: int) -> SizedCase:

@@ -10,14 +10,28 @@ sixth intervals are made, and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
+from autograder.simgpu.measurements import (
+    fifth_grids,
+    fifth_irregular,
+    fifth_numerics,
+    fifth_structures,
+    fourth_grids,
+    fourth_irregular,
+    fourth_numerics,
+    fourth_structures,
+    sixth_grids,
+    sixth_irregular,
+    sixth_numerics,
+    sixth_structures,
+)
 from autograder.simgpu.measurements.sizes_collectives import COLLECTIVES
-from autograder.simgpu.measurements.sizes_fifth import FIFTH
-from autograder.simgpu.measurements.sizes_fourth import FOURTH
 from autograder.simgpu.measurements.sizes_further import FURTHER
 from autograder.simgpu.measurements.sizes_irregular import IRREGULAR
 from autograder.simgpu.measurements.sizes_matrices import MATRICES
 from autograder.simgpu.measurements.sizes_numerics import NUMERICS
-from autograder.simgpu.measurements.sizes_sixth import SIXTH
 from autograder.simgpu.measurements.sizes_stencils import STENCILS
 from autograder.simgpu.measurements.sizes_third import THIRD
 from autograder.simgpu.measurements.sizing import Sized, SizedCase
@@ -26,11 +40,18 @@ SIZED: tuple[Sized, ...] = (*STENCILS, *MATRICES, *COLLECTIVES, *IRREGULAR, *NUM
 CASES: tuple[SizedCase, ...] = tuple(each.case(size) for each in SIZED for size in (each.middle, each.large))
 LEARNED: tuple[SizedCase, ...] = tuple(case for case in CASES if case.half == "learned")
 HELD: tuple[SizedCase, ...] = tuple(case for case in CASES if case.half == "held")
-THIRD_SET: tuple[SizedCase, ...] = tuple(each.case(size) for each in THIRD for size in (each.middle, each.large))
-FOURTH_SET: tuple[SizedCase, ...] = tuple(each.case(size) for each in FOURTH for size in (each.middle, each.large))
-FIFTH_SET: tuple[SizedCase, ...] = tuple(each.case(size) for each in FIFTH for size in (each.middle, each.large))
-SIXTH_SET: tuple[SizedCase, ...] = tuple(each.case(size) for each in SIXTH for size in (each.middle, each.large))
+OF_FOURTH = *fourth_numerics.NUMERICS, *fourth_grids.GRIDS, *fourth_structures.STRUCTURES, *fourth_irregular.IRREGULAR
+OF_FIFTH = *fifth_numerics.NUMERICS, *fifth_grids.GRIDS, *fifth_structures.STRUCTURES, *fifth_irregular.IRREGULAR
+OF_SIXTH = *sixth_numerics.NUMERICS, *sixth_grids.GRIDS, *sixth_structures.STRUCTURES, *sixth_irregular.IRREGULAR
+OF_SETS = {"third": THIRD, "fourth": OF_FOURTH, "fifth": OF_FIFTH, "sixth": OF_SIXTH}
+SETS: Mapping[str, tuple[Sized, ...]] = {
+    name: tuple(replace(each, apart=name) for each in kernels) for name, kernels in OF_SETS.items()
+}
+CASES_OF_SETS: Mapping[str, tuple[SizedCase, ...]] = {
+    name: tuple(each.case(size) for each in kernels for size in (each.middle, each.large)) for name, kernels in SETS.items()
+}
+ALL_CASES: tuple[SizedCase, ...] = (*CASES, *(case for cases in CASES_OF_SETS.values() for case in cases))
 
 if __name__ == "__main__":
-    for case in (*CASES, *THIRD_SET, *FOURTH_SET, *FIFTH_SET, *SIXTH_SET):
+    for case in ALL_CASES:
         print(case.name, case.half, sep="\t")

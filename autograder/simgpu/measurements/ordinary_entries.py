@@ -1,7 +1,7 @@
-"""What the files of the sixth set share: a kernel, how it is launched, what it is given and at which sizes.
+"""What the files of ordinary kernels share: a kernel, how it is launched, what it is given and at which sizes.
 
-The sixth set was written by people who had not seen the model, after the third and the fifth were opened to learn from.
-From its times intervals are made, and nothing else. Its kernels are held against what the simulated GPU makes of them.
+They are written as many people write them, and held against what the simulated GPU makes of them. Which of them rules may be
+made from, `unseen_cases` says.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from autograder.simgpu.measurements.sizing import (
     zeros,
 )  # fmt: skip
 
-SIXTH = "sixth"
-
 
 def entry(
     kernel: Any, block: Shape, over: Over, make: Make, middle: int, large: int,
@@ -39,7 +37,7 @@ def entry(
 
     launches = one_launch(kernel, over, block, shared_bytes)
     name = kernel.py_func.__name__
-    return Sized(name, make, launches, small, middle, large, simulated, seen or everything, apart=SIXTH)
+    return Sized(name, make, launches, small, middle, large, simulated, seen or everything)
 
 
 def floats(count: int, *scalars: Any, dtype: Any = np.float32, room: Any = None) -> Make:
