@@ -33,7 +33,7 @@ MERGED_STORES = 0.95  # of the sectors that a warp stores to again at once, thos
 ISSUE_SHARE = 0.75  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
 CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
 OVERLAP = 3.9  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
-FAR_APART = 0.5  # of the sectors that other blocks load again in gathers, those that come back far apart: not hot ones
+FAR_APART = 0.35  # of the sectors that other blocks load again in gathers, those that come back far apart: not hot ones
 COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
 ADVICE = {

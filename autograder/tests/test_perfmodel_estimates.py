@@ -30,7 +30,6 @@ def flags_per_cycle(*pairs: tuple[str, str]) -> float:
     return WARPS_WITH_A_FLAG / (1e3 * sum(added_us) / len(added_us)) / 1.98
 
 
-
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 def test_every_figure_of_a_gpu_has_a_source(name: str) -> None:
     specification = SPECIFICATIONS[name]

@@ -55,10 +55,11 @@ SECTORS_OF_WHOLE_ROWS = 4.0
 # The baseline updates global memory once an item. On one H200 a million uniform items took it 0.14 ms (twice that where the
 # bins lie badly in memory), zipf 0.39 and one value 0.78; with private copies 0.010 to 0.020, whatever the data, in 66 to
 # 2,112 blocks (predicted: 0.28, 0.29 and 0.81 against 0.008 to 0.032). Eight blocks leave most of the GPU idle: 0.096.
+# They are 2.6 times as fast as the baseline there and 3.7 by prediction; the slowest that is to pass, 8.1 and 8.6.
 # Times and verdicts, measured and predicted: h200.json and verdicts.md in solutions/lab05_histogram/calibration.
 SPEED_ITEMS = (2**20 - 2**16, 2**20 + 2**16)
 BEST_KNOWN = {"uniform": 29.7, "one value": 101.0, "zipf": 31.2}  # the ratio of the best known answer
-SPEEDUP = {"uniform": 4.0, "one value": 14.0, "zipf": 5.5}
+SPEEDUP = {"uniform": 4.5, "one value": 14.0, "zipf": 5.5}
 NO_POINTS_AT = 0.5  # of the speedup asked for
 
 # Bonus, sectors of atomics in global memory for each item, with bins that no block has room for.

@@ -388,7 +388,7 @@ class Counting:
             if atomic not in ORDERS:
                 self._issue_tries(row, place.mask, IN_GLOBAL, tries)
             return
-        is_used = not _discards(op)
+        is_used = not op.is_ignored
         if self.regrouping is None and joined is None and not op.is_added_up_by_the_warp:
             self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics, is_used)
             return
@@ -408,7 +408,7 @@ class Counting:
             by_warp = lanes.reshape(-1, WARP)
             made[GLOBAL_WORST] = max(made[GLOBAL_WORST], int(by_warp.sum(axis=1).max()))
             lanes = (by_warp & (by_warp.cumsum(axis=1) == 1)).reshape(-1)  # the first lane stands for the warp
-        self._count_atomics(made, view, place, lanes, buffer.touched, buffer.atomics, not _discards(op))
+        self._count_atomics(made, view, place, lanes, buffer.touched, buffer.atomics, not op.is_ignored)
 
     def _count_atomics(
         self, row: list[int], view: View, place: Place, lanes: np.ndarray, touched: np.ndarray, atomics: np.ndarray,
@@ -513,11 +513,6 @@ class Counting:
         )
         row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
         row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
-
-
-def _discards(op: Operation) -> bool:
-    """Whether nothing uses what an atomic gives."""
-    return op.is_ignored or bool(getattr(op, "discards", False))
 
 
 def _stamps_of(buffer: Buffer, kind: int) -> np.ndarray:

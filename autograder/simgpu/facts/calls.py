@@ -42,7 +42,7 @@ class Calls:
         if op in self.found.reached:
             self.addresses.of_access(op, self.found.reached[op], way)
             if op.is_added_up_by_the_warp and self.found.reached[op].array.space == "global":
-                op.slots += ADDED_UP if op.discards or op.is_ignored else ADDED_UP_AND_USED
+                op.slots += ADDED_UP if op.is_ignored else ADDED_UP_AND_USED
             elif op.is_added_up_by_the_warp:
                 op.slots += COUNTED_UP if self.arithmetic.is_constant(op.arguments[-1]) else 8
             return

@@ -168,7 +168,7 @@ class Rules:
         name = self.found.callees.get(call, "").removeprefix("numba.cuda.atomic.")
         if dtype.kind not in "iu" or dtype.itemsize not in (4, 8) or len(call.arguments) < 3:
             return False
-        if dtype.itemsize == 4 and (call.discards or call.is_ignored):
+        if dtype.itemsize == 4 and call.is_ignored:
             return name in REDUCED
         amount = self.found.values.get(call.arguments[2])
         return name in ("add", "sub") and isinstance(amount, KnownNumber) and not varies(amount)

@@ -154,7 +154,7 @@ class Reader:
             return Nothing(node, self.function)
         operand = self.expression(node.value)
         if isinstance(operand, FunctionCall):
-            operand.discards = True
+            operand.discards = operand.is_ignored = True
         return Evaluate(node, self.function, operand)
 
     def definition(self, node: ast.FunctionDef) -> Statement:

@@ -58,7 +58,7 @@ class Operation:
         self.is_of_local_memory = False  # of an access: to a local array that no registers can hold
         self.is_added_up_by_the_warp = False  # of an atomic: one lane carries it out for its whole warp
         self.is_ahead = False  # of a load from global memory: its value is used only after much other work
-        self.is_ignored = False  # of a call: what it gives goes to a variable that nothing reads
+        self.is_ignored = False  # of a call: nothing takes what it gives, or a variable that nothing reads
         self.follows_a_store = False  # of a store to global memory: nothing but short arithmetic after another to its array
         self.is_folded = False  # of arithmetic: the compiler works it out with an address, or before a loop
         self.multiplies = False  # of an addition: one of its operands is a product
