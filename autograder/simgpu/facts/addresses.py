@@ -14,7 +14,6 @@ from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.placing import READ, Placing
-from autograder.simgpu.operations.loops import While
 from autograder.simgpu.operations.operation import Operation
 
 WIDE = 2  # a 64-bit sum
@@ -73,10 +72,6 @@ class Addresses:
             self._read(at, reached, way)
         for index in reached.indices:
             self.placing.read(at, index, way)
-        if space == "local" and self._goes_on_by_constants(reached):
-            self.placing.needed(at, SHARED_ADDRESS, ("advanced", reached.array.identity), [None], way)
-            at.slots += SHARED_ADDRESS
-            return
         if self._is_wrapped_anew(reached):
             at.slots += WRAPPED_ANEW
             at.wraps = True
@@ -244,14 +239,6 @@ class Addresses:
         if not is_small and (len(moving) > 1 or moving[0] is not reached.indices[-1]):
             return False
         amounts = [None if each is None else self.integers.goes_on_by(loop, each) for each in moving]
-        return all(each is not None and not each[1] for each in amounts)
-
-    def _goes_on_by_constants(self, reached: Reached) -> bool:
-        """Whether each round of a `while` loop goes on by a fixed number of elements: their addresses then follow one."""
-        loop = self.placing.loops[-1] if self.placing.loops else None
-        if not isinstance(loop, While) or self.integers.is_written_out(loop):
-            return False
-        amounts = [None if each is None else self.integers.goes_on_by(loop, each) for each in reached.indices]
         return all(each is not None and not each[1] for each in amounts)
 
     def _is_advanced(self, reached: Reached, way: Way) -> bool:

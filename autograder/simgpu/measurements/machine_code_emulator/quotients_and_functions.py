@@ -1,4 +1,4 @@
-"""How many instructions machine code has for quotients, functions of `math` and arms that differ by a number.
+"""How many instructions machine code has for quotients, functions of `math`, rotations, arms and rounds.
 
     python -m autograder.simgpu.measurements.machine_code_emulator.quotients_and_functions   # wheels, cc; no GPU; minutes
 
@@ -53,6 +53,23 @@ QUOTIENTS = {
     "digits": "m = q[i]\nc = 0\nwhile m > 0:\n    c += m % 10\n    m //= 10\np[i] = c",
     "Euclid": "m = q[i]\nk = w[i]\nwhile k != 0:\n    r = m % k\n    m = k\n    k = r\np[i] = m",
 }
+TURNED = "uint32((s << uint32({})) | (s >> uint32({})))"
+ROTATIONS = {
+    "rotation": f"s = u[i]\np[i] = {TURNED.format(7, 25)}",
+    "no rotation": f"s = u[i]\np[i] = {TURNED.format(7, 24)}",
+    "rotation to the right": f"s = u[i]\np[i] = {TURNED.format(19, 13)}",
+    "rotations by a list": f"s = u[i]\nfor k in range(n):\n    s = uint32({TURNED.format(5, 27)} ^ u[i + k])\np[i] = s",
+    "rounds of four": f"s = u[i]\nt = v[i]\nfor k in range(4):\n    t = uint32(t + {TURNED.format(11, 21)})\n"
+    "    s = uint32(s ^ t)\np[i] = uint32(s + t)",
+}
+ROUNDS = {
+    "rows guarded": "t = float32(0)\nfor k in range(8):\n    if q[i + k] > 100:\n        t += a[i + 32 * k]\no[i] = t",
+    "stores guarded": "z = a[i]\nfor k in range(8):\n    if q[i + k] > 100:\n        o[i + 32 * k] = z",
+    "local by a while": "s = cuda.local.array(64, float32)\nk = 0\nwhile k < n:\n    s[k] = a[i + k]\n    k += 1\n"
+    "k = 0\nt = float32(0)\nwhile k < n:\n    t += s[k]\n    k += 1\no[i] = t",
+    "local by steps of two": "s = cuda.local.array(64, float32)\nk = 0\nwhile k < 2 * n:\n    s[k] = a[i + k]\n    k += 2\n"
+    "o[i] = s[q[i] & 31]",
+}
 ARMS = {
     "sums of four and two": "t += float32(4) * a[i + k]\n|t += float32(2) * a[i + k]",
     "doubles": "t += 4 * e[i + k]\n|t += 2 * e[i + k]",
@@ -99,7 +116,7 @@ def _of_conditions() -> Iterator[tuple[str, str]]:
         yield f"condition: {name}", f"z = a[i]\nc = 0\nfor k in range(n):\n    if {condition}:\n        c += 1\np[i] = c"
 
 
-KERNELS: dict[str, str] = {**QUOTIENTS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions())}
+KERNELS: dict[str, str] = {**QUOTIENTS, **ROTATIONS, **ROUNDS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions())}
 
 
 def text(name: str) -> str:
