@@ -116,7 +116,9 @@ def _of_conditions() -> Iterator[tuple[str, str]]:
         yield f"condition: {name}", f"z = a[i]\nc = 0\nfor k in range(n):\n    if {condition}:\n        c += 1\np[i] = c"
 
 
-KERNELS: dict[str, str] = {**QUOTIENTS, **ROTATIONS, **ROUNDS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions())}
+KERNELS: dict[str, str] = {
+    **QUOTIENTS, **ROTATIONS, **ROUNDS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions()),
+}  # fmt: skip
 
 
 def text(name: str) -> str:
