@@ -661,7 +661,7 @@ def test_9b_s_words_for_numbers_hold() -> None:
     assert 80 < ms("B")["suspect cured"] / reading_ms < 120, "a hundredth of that"
     assert cured("A", "suspect cured") < 1.1, "nothing to speak of"
     needs = recorded.needs_us("A", "mended")
-    assert list(needs)[:2] == ["DRAM", "issue"] and needs["issue"] > 0.75 * needs["DRAM"]
+    assert list(needs)[:3] == ["DRAM", "L2", "issue"] and needs["issue"] > 0.75 * needs["DRAM"]
     a = sheets.examined("A", kernels.grey_levels)
     binds = f"what binds needs {a.needs_us['atomics']:.0f} of {a.together_us:.0f} us"
     others = f"through which sectors go, {a.needs_us['L2']:.0f} and {a.needs_us['L1']:.0f}"

@@ -28,7 +28,7 @@ README, TABLES = (
 H200 = SPECIFICATIONS["H200"].name
 
 
-def test_the_table_of_intervals_is_what_the_sixth_set_and_the_labs_say() -> None:
+def test_the_table_of_intervals_is_what_the_closed_set_and_the_labs_say() -> None:
     assert json.loads(sureness.TABLE.read_text(encoding="utf-8")) == intervals.table()
 
 

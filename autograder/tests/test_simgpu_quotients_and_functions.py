@@ -1,4 +1,4 @@
-"""Quotients, functions of `math`, rotations, arms and rounds: what machine code takes, as the emulator counted it."""
+"""Quotients, functions of `math`, bits, arms, loops and rounds: what machine code takes, as the emulator counted it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,27 @@ from functools import cache
 import numpy as np
 import pytest
 
+from autograder.simgpu.facts.prepared import Prepared
+from autograder.simgpu.facts.reasons import everything_of
+from autograder.simgpu.host.device import Session
 from autograder.simgpu.measurements.machine_code_emulator.quotients_and_functions import (
+    BEHIND,
+    BITS,
+    BLOCK,
+    BODIES,
+    GRID,
     KERNELS,
+    RANGES,
     RESULT,
     ROTATIONS,
     ROUNDS,
+    TREES,
     WARPS,
+    arguments,
+    kernel_of,
     simulated,
 )
+from autograder.simgpu.operations.loops import For
 
 COUNTED: dict[str, int] = json.loads(RESULT.read_text(encoding="utf-8"))
 
@@ -30,7 +43,9 @@ def test_each_kernel_was_counted() -> None:
 
 
 def test_instructions_are_near_those_of_machine_code() -> None:
-    others = COUNTED.keys() - ROTATIONS.keys() - ROUNDS.keys()
+    apart = "loop ", "for ", "rounds with ", "bits "
+    others = COUNTED.keys() - ROTATIONS.keys() - ROUNDS.keys() - TREES.keys()
+    others = {name for name in others if not name.startswith(apart)}
     errors = [abs(ours(name) / COUNTED[name] - 1) for name in others]
     assert np.median(errors) <= 0.03 and np.quantile(errors, 0.9) <= 0.08 and max(errors) <= 0.201
 
@@ -43,6 +58,40 @@ def test_a_rotation_is_one_instruction_and_so_only_by_amounts_that_make_up_the_w
 
 def test_rounds_in_arms_and_of_local_arrays_are_near_those_of_machine_code() -> None:
     assert all(abs(ours(name) / COUNTED[name] - 1) < 0.19 for name in ROUNDS)
+
+
+def test_a_loop_takes_what_its_range_asks_for() -> None:
+    """Those from 0 take least; a range that goes on by a number takes a quotient before the loop, and is counted once."""
+    assert all(abs(ours(f"loop {name}") / COUNTED[f"loop {name}"] - 1) < 0.07 for name in RANGES if name != "backwards")
+    assert ours("loop backwards") < 1.17 * COUNTED["loop backwards"]
+    assert all(abs(ours(name) / COUNTED[name] - 1) < 0.06 for name in ("loop twice", "loop in a loop"))
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_four_rounds_are_done_at_a_time_where_the_compiler_does_so(name: str) -> None:
+    """By how long the body is, and whether a loop is left in it."""
+    kernel = kernel_of(f"for {name}")
+    Session(output=lambda line: None).launch(kernel, GRID, BLOCK, arguments())
+    (ready,) = kernel.notes[Prepared].values()
+    first = next(each for each in everything_of(ready.kernel.body) if isinstance(each, For))
+    assert first.is_four_at_once is BODIES[name][1]
+    assert abs(ours(f"for {name}") / COUNTED[f"for {name}"] - 1) < 0.13
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_a_quotient_behind_a_condition_stays_in_the_loop(name: str) -> None:
+    assert abs(ours(f"rounds with {name}") / COUNTED[f"rounds with {name}"] - 1) < 0.12
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_two_operations_on_bits_are_one_instruction(name: str) -> None:
+    assert abs(ours(f"bits {name}") / COUNTED[f"bits {name}"] - 1) < 0.07
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_numbers_of_an_unrolled_loop_have_few_bits(name: str) -> None:
+    """`t < w` is one comparison where `w` is another number in each round."""
+    assert abs(ours(name) / COUNTED[name] - 1) < 0.14
 
 
 @pytest.mark.parametrize("name", ["bytes by 10", "quotient of bytes", "masked by 5"])

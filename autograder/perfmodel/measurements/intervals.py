@@ -7,7 +7,7 @@ predicted are put in order by size, and the one at nine tenths (of their number 
 stays within nine times of ten, whatever their distribution, as long as the new one is like them. Mondrian: by the resource
 that limits the kernel, where that has `LEAST` cases; the others take the factor of all cases together.
 
-Times: of the sixth set of kernels, timed when the rules stood. Those that it was developed with would say too little, and
+Times: of the seventh set of kernels, timed when the rules stood. Those that it was developed with would say too little, and
 so would the learned half of the unseen ones, on which its rules were made. Ratios: of the labs' answers whose verdict is one
 of speed, those of the same work once. Sizes of one kernel are alike, and so are
 answers to one lab: who judges the intervals by the cases that made them leaves out all of a kernel, or of a lab, together.
@@ -79,7 +79,7 @@ def round_up(number: float) -> float:
 
 
 def times(half: str) -> list[ClockedPrediction]:
-    """The unseen cases of a half, or the sixth set's."""
+    """The unseen cases of a half, or the closed set's."""
     return [
         ClockedPrediction(
             each.case,
@@ -89,7 +89,7 @@ def times(half: str) -> list[ClockedPrediction]:
             unit=kernel,
             waits=each.waits,
         )
-        for each in (unseen.of_set(half) if half == unseen.SIXTH else unseen.predictions())
+        for each in (unseen.of_set(half) if half == unseen.CLOSED else unseen.predictions())
         if each.half == half
     ]
 
@@ -110,7 +110,7 @@ def table() -> dict[str, object]:
     def as_data(found: Mapping[str, Class]) -> dict[str, object]:
         return {name: asdict(each) for name, each in found.items()}
 
-    known = classes(times(unseen.SIXTH))
+    known = classes(times(unseen.CLOSED))
     learned = {ANY: classes(times("learned"))[ANY]}
     answers = judged_answers()
     return {

@@ -5,9 +5,9 @@
 
 Chains are predicted as they were timed: the GPU has to empty its L2 first, twice, and the host gains that much time.
 
-The learned half, the third, the fourth and the fifth set may be looked into case by case, and rules be made from them. Of
-the held half only totals are written down. The sixth set says how wide intervals must be (intervals.py), and how far off
-kernels are that other people wrote; nothing else is made from it.
+The learned half and the third to the sixth set may be looked into case by case, and rules be made from them. Of the held
+half only totals are written down. The seventh set says how wide intervals must be (intervals.py), and how far off kernels
+are that other people wrote; nothing else is made from it.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from autograder.perfmodel.measurements.predicting import HERE, publish
 from autograder.records.counters import Counters
 
 COUNTED, MEASURED = HERE / "unseen_counted.json", HERE / "unseen_measured.json"
-HALVES, SETS, SIXTH = ("learned", "held"), ("third", "fourth", "fifth", "sixth"), "sixth"
-COLUMNS = ("learned", "third", "fourth", "fifth", "held", "sixth")
+HALVES, CLOSED = ("learned", "held"), "seventh"
+SETS = ("third", "fourth", "fifth", "sixth", CLOSED)
+COLUMNS = ("learned", "third", "fourth", "fifth", "sixth", "held", CLOSED)
 FILES = {name: (HERE / f"{name}_counted.json", HERE / f"{name}_measured.json") for name in SETS}
-LEARNED_FROM = (("learned", COUNTED, MEASURED), *((name, *FILES[name]) for name in SETS if name != SIXTH))
+LEARNED_FROM = (("learned", COUNTED, MEASURED), *((name, *FILES[name]) for name in SETS if name != CLOSED))
 
 FAR_OFF = 3
 
@@ -78,7 +79,7 @@ def predictions() -> list[UnseenPrediction]:
 
 
 def of_set(name: str) -> list[UnseenPrediction]:
-    """Those of the third, fourth or fifth set, which rules may be made from, or of the sixth, which makes intervals."""
+    """Those of the third to the sixth set, which rules may be made from, or of the seventh, which makes intervals."""
     return _predictions(*FILES[name])
 
 
@@ -136,7 +137,7 @@ def rank_correlation(found: Sequence[UnseenPrediction]) -> float:
 
 
 def table(found: Sequence[UnseenPrediction]) -> str:
-    """What was learned from, and beside it the held half and the sixth set: how far off times and instructions are."""
+    """What was learned from, and beside it the held half and the closed set: how far off times and instructions are."""
     halves = [[each for each in found if each.half == half] for half in COLUMNS]
 
     def instructions(half: Sequence[UnseenPrediction], name: str) -> str:

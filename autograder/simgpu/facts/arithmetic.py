@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograder.simgpu.facts.found import Found
-from autograder.simgpu.facts.halves import Halves
+from autograder.simgpu.facts.halves import REGISTER, Halves
 from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import Known, KnownNumber
@@ -29,6 +29,7 @@ from autograder.simgpu.operations.operators import Binary, Compare
 from autograder.simgpu.operations.statements import UpdateName
 
 SHIFT = 2  # of 64 bits
+BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
 MOVES = 2  # of a number of 64 bits whose low half is not zero, such as 0.1
 NATURAL_QUOTIENT = 2  # by a constant, of what 32 bits hold and is never negative: a product and a shift
 SHORT, SHORT_REMAINDER = 17, 8  # bits with the sign, and what a remainder of them takes: the product is cut to 16 bits
@@ -79,6 +80,8 @@ class Arithmetic:
             return self._of_division(op, kind, sides, way)
         if kind is ast.Mult:
             return self._of_product(op, left, right, sides)
+        if kind in BITWISE and (self.is_merged(op) or self._is_a_half(op, kind, left, right)):
+            return 0
         if kind in (ast.Add, ast.Sub) and (added := self._added_to_a_product(op, left, right)) is not None:
             return added
         if kind in (ast.LShift, ast.RShift) and self.halves.fits(left) and self.integers.constant(sides[1]) is not None:
@@ -108,6 +111,24 @@ class Arithmetic:
                 return int(is_extended)
         return None
 
+    def is_merged(self, op: Operation) -> bool:
+        """Whether a bitwise operation has one for an operand and is one instruction with it: it takes three numbers."""
+        operands = op.parts() if isinstance(op, Binary) else (op.operand,) if isinstance(op, UpdateName) else ()
+        return any(
+            isinstance(each, Binary) and each.kind in BITWISE and not self.is_constant(each) and not self.is_merged(each)
+            for each in operands
+        )
+
+    def _is_a_half(self, op: Operation, kind: type[ast.operator], left: Operation, right: Operation) -> bool:
+        """Whether the low half of 64 bits is asked for: it has a register of its own."""
+        if kind is not ast.BitAnd:
+            return False
+        for number, other in ((left, right), (right, left)):
+            if self.integers.constant(self.found.values.get(number)) == (1 << REGISTER) - 1:
+                dtype = self.dtype_of(other)
+                return dtype is not None and dtype.itemsize == 8
+        return False
+
     def is_real(self, op: Operation) -> bool:
         known = self.found.values.get(op)
         return isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind == "f"
@@ -134,8 +155,10 @@ class Arithmetic:
             if divisor is None or not _is_power(divisor):
                 return None
             return 1 if kind is ast.Mod or op in self.narrow or dtypes[0].itemsize <= 4 else SHIFT
+        if kind is ast.RShift and dtypes[0].itemsize == 8 and divisor is not None and divisor >= REGISTER:
+            return int(divisor > REGISTER)  # of the high half
         if op in self.narrow and kind in NAMES and kind is not ast.Pow:
-            return 1
+            return int(not (kind in BITWISE and self.is_merged(op)))
         if kind is ast.Mult and all(each.itemsize <= 4 for each in dtypes):
             return 1
         return None

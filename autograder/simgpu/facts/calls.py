@@ -21,8 +21,10 @@ from autograder.simgpu.facts.known import KnownName, KnownNumber
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For
+from autograder.simgpu.operations.operation import Operation
 
 GRID = 5  # by dimension
+BRANCHES = 10  # instructions of a function from which on it has branches of its own, and stays behind a condition
 COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
 ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that one lane carries out for its warp: which lane, for how many lanes
 
@@ -73,17 +75,24 @@ class Calls:
             op.slots = 1
 
     def _of_math(self, op: FunctionCall, name: str, is_double: bool, way: Way) -> None:
-        """Of a function of `math`. Its constants are in registers for all calls behind it; those of 64 bits no longer than a
-        round, or two that a `for` loop does at a time."""
+        """Of a function of `math`, or of an operator that is as long as one."""
         constants = constants_of_function(name, is_double)
-        self.placing.worth(op, of_function(name, is_double) - constants, way)
+        slots = of_function(name, is_double) - constants
+        self.placing.worth(op, slots, way, is_moved=slots < BRANCHES or not self.placing.conditions)
+        self.constants(op, name, is_double, way)
+
+    def constants(self, op: Operation, name: str, is_double: bool, way: Way) -> None:
+        """Adds what puts a function's constants into registers, for all calls behind it; those of 64 bits for no longer than
+        a round, or two where a loop does some at a time."""
+        constants = constants_of_function(name, is_double)
         around = self.placing.loops[-1] if self.placing.loops else None
         key = "constants", name, is_double, around if is_double else None
         if not op.slots and not op.once or key in way.done:
             return
         way.done.add(key)
         if is_double and op.slots:
-            op.slots += constants // 2 if isinstance(around, For) else constants
+            are_two_at_once = isinstance(around, For) or around in self.placing.fours
+            op.slots += constants // 2 if are_two_at_once else constants
         else:
             self.placing.place(op, constants, [])
 

@@ -17,6 +17,7 @@ from collections.abc import Hashable, Iterator
 from autograder.language.numeric_types import TypeReference
 from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.found import Found
+from autograder.simgpu.facts.integers import Integers
 from autograder.simgpu.facts.known import Known, KnownName, KnownNumber
 from autograder.simgpu.operations.expressions import Local, NamedExpression, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -48,9 +49,11 @@ MOST_ROUNDS = 4  # of names for names: what a variable is made of is looked up s
 class Halves:
     """The integers of one kernel and of the device functions that it calls."""
 
-    def __init__(self, found: Found, forms: Forms, body: Block) -> None:
+    def __init__(self, found: Found, forms: Forms, integers: Integers, body: Block) -> None:
         self.found = found
         self.forms = forms
+        self.integers = integers
+        self._known_rounds = 0  # variables of unrolled loops whose values are known
         everything = list(_everything(body, set()))
         self._statements = [op for op in everything if not isinstance(op, (FunctionCall, NamedExpression))]
         self._assigning = everything
@@ -66,6 +69,9 @@ class Halves:
 
     def bits(self, op: Operation) -> int:
         """How many bits hold an integer and its sign, as far as is known: 64 of all others."""
+        if self._known_rounds != len(self.integers.rounds):
+            self._known_rounds = len(self.integers.rounds)
+            self._bits = {}
         if op not in self._bits:
             self._bits[op] = self._bits_of(op)
         return self._bits[op]
@@ -160,6 +166,8 @@ class Halves:
         known = self.found.values.get(op)
         if isinstance(known, KnownNumber) and known.constant is not None:
             return known.constant.bit_length() + 1
+        if isinstance(known, KnownNumber) and (numbers := self.integers.numbers_in_rounds(known.form)) is not None:
+            return 1 + max(each.bit_length() for each in numbers)
         if isinstance(op, Local):
             return self._bits_of_variables.get(_key(op), self._by_type(op))
         if isinstance(op, (Binary, UpdateName)):

@@ -112,6 +112,11 @@ class Integers:
                 most += max(factor * each for each in values)
         return least, most, self.without_counters(form)[1]
 
+    def numbers_in_rounds(self, form: Form) -> tuple[int, int] | None:
+        """The least and the most of a value that is another number in each round of unrolled loops; None if it is not so."""
+        least, most, rest = self._bounds_and_rest(form)
+        return (least, most) if form[1] and not rest else None
+
     def changes_in(self, loop: Operation, key: Hashable) -> bool:
         """Whether a loop changes any of the values by which `key` identifies something."""
         if not isinstance(key, tuple):

@@ -26,12 +26,16 @@ NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; over a range whose counte
 UNSEEN_COUNTS, BEFORE_COUNTS = 1, 30  # likewise, where a branch counts something in four rounds that are done at once
 STRIDED_LOOP, DIVIDED_BY_STEP = 11, 50  # by steps that are not constant: a round, and beside what stands before any loop
 COUNTERS = 4  # before a loop of known length: Numba's iterator has two numbers of 64 bits
-FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; in addition, if four rounds are done at once
+FIRST_ROUND, FOUR_AT_ONCE = 12, 23  # before such a loop; in addition, if four rounds are done at once
+BEGINS, NARROW_BEGINS = 8, 4  # in addition, where a range begins at a number that is not known: from 0 it goes without
+BY_A_POWER, BY_A_NUMBER = 12, 23  # likewise, where it goes on by a power of two, by another number
+LESS_OF_NARROW = 14  # instructions, where all bounds have 32 bits
 PAST = {ast.Lt: 0, ast.LtE: 1, ast.Gt: 0, ast.GtE: -1, ast.NotEq: 0}  # where a loop stops, after what it compares with
 MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.NotEq: ast.NotEq,
 }  # fmt: skip
 APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
+WAITS = ("numba.cuda.syncthreads", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
 
 
 class LoopCosts:
@@ -56,7 +60,14 @@ class LoopCosts:
         sides = [self.found.values.get(each) for each in (condition.left, *condition.others)]
         advancing = [self.integers.goes_on_by(loop, each.form) for each in sides if isinstance(each, KnownNumber)]
         amounts = [each for each in advancing if each is not None]
-        return amounts[0] if len(amounts) == 1 and self._goes_through(loop.body) else None
+        if len(amounts) != 1 or not self._goes_through(loop.body):
+            return None
+        return None if amounts[0][1] and self._has_atomics(loop.body) else amounts[0]
+
+    def _has_atomics(self, body: Operation) -> bool:
+        """Whether a loop has atomics: then the compiler divides by no step for it."""
+        calls = [each for each in everything_in(body) if isinstance(each, FunctionCall)]
+        return any(self.found.callees.get(each, "").startswith("numba.cuda.atomic.") for each in calls)
 
     def counted(self, loop: While) -> Counted | None:
         """How the rounds of a loop that is done four at a time follow from its first condition; None where none can tell.
@@ -98,15 +109,17 @@ class LoopCosts:
         amount = self.integers.goes_on_by(loop, known.form)
         return amount is not None and not amount[1]
 
-    def _goes_through(self, body: Operation) -> bool:
-        """Whether no round waits for other threads or ends the loop."""
+    def _goes_through(self, body: Operation, *, is_called: bool = False) -> bool:
+        """Whether no round waits for other threads or ends the loop; `is_called`: it is a function's, which may return."""
         for each in everything_in(body):
-            if isinstance(each, (Break, Return, While)) or isinstance(each, For) and not each.is_written_out:
+            if isinstance(each, (Break, While)) or isinstance(each, For) and not each.is_written_out:
+                return False
+            if isinstance(each, Return) and not is_called:
                 return False
             if isinstance(each, FunctionCall):
-                if self.found.callees.get(each, "").startswith(APART):
+                if self.found.callees.get(each, "").startswith(WAITS):
                     return False
-                if not all(self._goes_through(one.body) for one in each.bodies.values()):
+                if not all(self._goes_through(one.body, is_called=True) for one in each.bodies.values()):
                     return False
         return True
 
@@ -172,11 +185,20 @@ class LoopCosts:
             return COUNTERS
         if op.slots == UNSEEN_COUNTS:
             return BEFORE_COUNTS
-        if op.slots == STRIDED_LOOP:
-            return FIRST_ROUND + DIVIDED_BY_STEP + (FOUR_AT_ONCE if op.is_four_at_once else 0)
-        if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP):
+        if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP, STRIDED_LOOP):
             return 0
-        return FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)
+        first = FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)
+        if op.slots == STRIDED_LOOP:
+            return first + DIVIDED_BY_STEP
+        is_narrow = op.slots == NARROW_LOOP
+        source = self.found.values.get(op.source)
+        if isinstance(source, KnownRange):
+            if source.start.constant != 0:
+                first += NARROW_BEGINS if is_narrow else BEGINS
+            step = source.step.constant
+            if step is not None and step != 1:
+                first += BY_A_NUMBER if abs(step) & (abs(step) - 1) else BY_A_POWER if step != -1 else 0
+        return first - (LESS_OF_NARROW if is_narrow and op.is_four_at_once else 0)
 
 
 def may_differ(condition: Operation, found: Found) -> bool:

@@ -25,9 +25,9 @@ from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.halves import Halves
 from autograder.simgpu.facts.integers import Integers, Way
-from autograder.simgpu.facts.known import KnownNumber, KnownRecord, Unknown
+from autograder.simgpu.facts.known import KnownNumber, KnownRange, KnownRecord, Unknown
 from autograder.simgpu.facts.literals import is_literal, literal_value
-from autograder.simgpu.facts.loop_costs import LoopCosts, may_differ
+from autograder.simgpu.facts.loop_costs import CONSTANT_LOOP, STRIDED_LOOP, LoopCosts, may_differ
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.short_arms import ShortArms, is_empty
@@ -58,6 +58,7 @@ CONVERTED = 1  # a number of another type than the array's, before it is stored
 EXIT = 1
 MEETING = 1  # before a branch after which lanes meet again; each side waits there with one more instruction
 COUNTED, DIVIDED = 26, 53  # before a `while` loop, to compute its rounds: its step is a constant, or not
+ROUNDS_KNOWN, ROUNDS_KNOWN_OF_FOUR = 12, 26  # before a loop over a range whose rounds have been counted before
 FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and the addresses
 SHORT_CONDITION = 8  # instructions, at the most, of an operand of `and` that all lanes compute
 COMPUTES = (Binary, Compare, Unary, UpdateName, UpdateElement, FunctionCall)
@@ -89,16 +90,20 @@ class MachineCode:
 
     def of_kernel(self, body: Block) -> None:
         self.kernel = body.function
-        self.arithmetic.halves = Halves(self.found, self.forms, body)
+        self.arithmetic.halves = Halves(self.found, self.forms, self.integers, body)
         self.block(body, Way())
         ends = body.statements[-1] if body.statements else None
         body.slots = START + self.addresses.describes
         body.once = 0 if ends in self.last or isinstance(ends, Return) else EXIT  # for the threads that get to the end
 
     def block(self, block: Block, way: Way) -> None:
-        block.slots = 0
+        block.slots = exits = 0
         for statement in block.statements:
             self.go_through(statement, way)
+            is_way_out = bool(self.placing.loops) and isinstance(statement, If) and _may_leave(statement)
+            exits += is_way_out
+            self.placing.conditions += is_way_out
+        self.placing.conditions -= exits
 
     def go_through(self, op: Operation, way: Way) -> None:
         """Notes the instructions of an operation and of its parts, in the order in which they are carried out."""
@@ -157,9 +162,12 @@ class MachineCode:
             one.done |= self.of_all[op.condition].done
         is_open_arm = not self.integers.is_settled(op.condition)
         self.placing.arms += is_open_arm
+        in_a_loop = is_open_arm and bool(self.placing.loops)
+        self.placing.conditions += in_a_loop
         self.block(op.body, one)
         self.block(op.orelse, other)
         self.placing.arms -= is_open_arm
+        self.placing.conditions -= in_a_loop
         done_before = op.once = 0
         for ours, theirs in self.arms.done_before(op):
             done_before += ours.slots
@@ -294,10 +302,13 @@ class MachineCode:
         inner = way.copy()
         self.placing.loops.append(op)
         arms, self.placing.arms = self.placing.arms, 0
+        conditions = self.placing.conditions
         op.hoisted = set()
         op.is_met_behind = self.loop_costs.is_left_apart(op)
         before = self.integers.states
         self.integers.enter(op)
+        if not self.integers.is_written_out(op):
+            self.placing.conditions = 0
         if isinstance(op, While):
             amount = self.loop_costs.amount_a_round(op)
             op.counted = None if amount is None else self.loop_costs.counted(op)
@@ -314,17 +325,38 @@ class MachineCode:
             op.before = (0 if amount is None else DIVIDED if amount[1] else COUNTED) + op.is_met_behind
         else:
             op.slots = self.loop_costs.of_a_round(op)
-            op.before = self.loop_costs.before(op) + op.is_met_behind
+            op.before = self._before_rounds(op, self.loop_costs.before(op), way) + op.is_met_behind
         self.block(op.body, inner)
         if isinstance(op, While):
             op.every_fourth = self.placing.fours.pop(op, 0)
         self.integers.states = before
         self.placing.loops.pop()
-        self.placing.arms = arms
+        self.placing.arms, self.placing.conditions = arms, conditions
         is_gone_through = isinstance(op, For) and self.integers.is_written_out(op) and bool(self.integers.values_of(op))
         if is_gone_through and not _may_end_early(op):
             way.done |= {self.integers.round_by_round(key) for key in inner.done - way.done}
         self.block(op.orelse, way)
+
+    def _before_rounds(self, op: For, slots: int, way: Way) -> int:
+        """The instructions before the first round of a `for` loop that stand there: how many rounds a range has is computed
+        once, and before the loops around that leave it alone."""
+        source = self.found.values.get(op.source)
+        if not slots or op.slots in (CONSTANT_LOOP, STRIDED_LOOP) or not isinstance(source, KnownRange):
+            return slots
+        bounds = [each.form for each in (source.start, source.stop, source.step)]
+        key, there = ("rounds", *bounds), min(slots, ROUNDS_KNOWN_OF_FOUR if op.is_four_at_once else ROUNDS_KNOWN)
+        if key in way.done:
+            return there
+        way.done.add(key)
+        around = None
+        for loop in reversed(self.placing.loops[:-1]):
+            if not self.placing.stays(bounds, loop):
+                break
+            around = loop
+        if around is None:
+            return slots
+        around.before += slots - there
+        return there
 
     def _one(self, op: Operation, way: Way) -> None:
         if isinstance(self.found.values.get(op), KnownRecord):
@@ -337,7 +369,8 @@ class MachineCode:
         elif isinstance(op, Binary) and op in self.in_addresses and self._has_strides(op):
             op.slots = op.once = 0
         elif isinstance(op, Binary):
-            self.placing.worth(op, self.arithmetic.of(op, op.kind, op.left, op.right, way), way)
+            slots = self.arithmetic.of(op, op.kind, op.left, op.right, way)
+            self.placing.worth(op, slots, way, is_moved=self._is_moved(op))
             self._reciprocal(op)
             self._sum_alone(op)
             if self.arithmetic.is_a_rotation(op):
@@ -370,6 +403,17 @@ class MachineCode:
             op.slots = EXIT if op.function is self.kernel and op not in self.alone else 0
         elif not isinstance(op, (Subscript, Attribute)) or not isinstance(self.found.values.get(op.owner), Unknown):
             op.slots = 0  # a name, a constant, an assignment
+
+    def _is_moved(self, op: Binary) -> bool:
+        """Whether a loop that leaves a value alone has it computed before it, as far as the operation goes.
+
+        A quotient by a variable has branches of its own. It stays where it is if a condition decides whether a round comes
+        there; of integers, for which Numba asks whether the divisor is 0, in a loop within a loop too.
+        """
+        if op.kind not in (ast.Div, ast.FloorDiv, ast.Mod) or not op.divides_in_parts:
+            return True
+        loops = [each for each in self.placing.loops if not self.integers.is_written_out(each)]
+        return not self.placing.conditions and (self.arithmetic.is_real(op) or len(loops) < 2)
 
     def _read(self, op: Operation, way: Way) -> None:
         """Adds the registers and parameters that an operation is the first to read: places of threads, lengths, numbers."""
@@ -425,6 +469,18 @@ def _is_value(key: Hashable) -> bool:
 def _may_end_early(loop: For | While) -> bool:
     """Whether something in a loop may end a round, the loop, or the kernel."""
     return any(isinstance(each, (Break, Continue, Return, Raise)) for each in everything_in(loop.body))
+
+
+def _may_leave(branch: If) -> bool:
+    """Whether an arm may end the round, the loop or the kernel, so that not every round comes to what stands behind."""
+    waiting: list[Operation] = [branch.body, branch.orelse]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, (Break, Continue, Return)):
+            return True
+        if not isinstance(each, (For, While)):
+            waiting.extend(each.parts())
+    return False
 
 
 def _leaves(block: Block) -> bool:

@@ -30,11 +30,15 @@ class Placing:
         self.integers = integers
         self.loops: list[For | While] = []
         self.arms = 0  # of branches around the present place, inside the innermost loop
+        self.conditions = 0  # inside the innermost loop, on which it depends whether a round comes to the present place
         self.is_of_round = False  # what is placed is an address that the counter of an unrolled loop is part of
         self.fours: dict[Operation, int] = {}  # by loop done four rounds at a time: instructions that the four share
 
-    def worth(self, op: Operation, slots: int, way: Way) -> None:
-        """Notes what a value costs, unless it is in a register already, and before which loops it is computed."""
+    def worth(self, op: Operation, slots: int, way: Way, *, is_moved: bool = True) -> None:
+        """Notes what a value costs, unless it is in a register already, and before which loops it is computed.
+
+        `is_moved`: whether it is computed before a loop that leaves it alone.
+        """
         op.slots = op.once = 0
         known = self.found.values.get(op)
         if not isinstance(known, KnownNumber):
@@ -44,7 +48,9 @@ class Placing:
         if not key[2][1] or key in way.done:
             return
         way.done.add(key)
-        if slots > MADE_ANEW and self.is_unrolled([known.form]):
+        if not is_moved:
+            op.slots += slots
+        elif slots > MADE_ANEW and self.is_unrolled([known.form]):
             self.needed(op, slots, (*key, "kept"), [known.form], way)
         else:
             self.place(op, slots, [known.form])

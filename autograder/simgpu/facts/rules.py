@@ -95,9 +95,12 @@ class Rules:
         loop.is_four_at_once = not loop.is_written_out and self._is_four_at_once(loop)
 
     def _is_four_at_once(self, loop: For) -> bool:
-        """Whether the compiler does four rounds of a loop at once: an innermost loop without barriers, exits or shuffles."""
+        """Whether the compiler does four rounds of a loop at once: a short one in which no loop is left, without barriers,
+        exits or shuffles."""
+        if not self.written_out.is_for_four(loop):
+            return False
         for each in self._inside(loop):
-            if isinstance(each, (For, While, Break)):
+            if isinstance(each, (While, Break)) or isinstance(each, For) and not self.written_out.includes(each):
                 return False
             if isinstance(each, Return) and each.function is loop.function:
                 return False

@@ -53,6 +53,8 @@ NEIGHBOUR = 3.0  # a further element beside an access, reached by an index that 
 REGISTER = 0.5  # an element of a local array with a known index
 SHORT_FUNCTIONS = frozenset(f"math.{name}" for name in "sqrt fabs fma floor ceil min max abs".split())
 NEVER = float("inf")
+LARGEST_OF_FOUR = 160.0  # bodies of `for` loops up to this size are done four rounds at a time
+WITH_A_LOOP = frozenset(f"math.{name}" for name in "sin cos tan fmod gamma lgamma".split())  # of float32: for large numbers
 MOST_ROUNDS = 4096  # of the loops around a loop, together
 
 
@@ -121,6 +123,25 @@ class WrittenOut:
         if any(isinstance(each, While) for each in everything_in(loop.body)):
             return True
         return rounds * self._size(loop) <= BUDGET_OF_WHILE
+
+    def is_for_four(self, loop: For) -> bool:
+        """Whether the body of a loop is small enough for four rounds to be done at a time, and has no loop left in it.
+
+        Seen in machine code of loops around some forty bodies, a part of which is kept
+        (measurements/machine_code_emulator/quotients_and_functions.json).
+        """
+        return not self._calls_a_loop(loop.body) and self._size(loop) <= LARGEST_OF_FOUR
+
+    def _calls_a_loop(self, part: Operation) -> bool:
+        """Whether a function that is called in it goes through a loop, such as the sine of a large float32."""
+        for each in everything_in(part):
+            if isinstance(each, FunctionCall) and self.found.callees.get(each, "") in WITH_A_LOOP:
+                known = self.found.values.get(each)
+                if isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.itemsize <= 4:
+                    return True
+            if isinstance(each, FunctionCall) and any(self._calls_a_loop(body.body) for body in each.bodies.values()):
+                return True
+        return False
 
     def _size(self, loop: For | While) -> float:
         """The share of the budget that one round takes."""

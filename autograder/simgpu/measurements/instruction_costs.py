@@ -102,11 +102,6 @@ def usual_way(listing: str) -> list[Instruction]:
     return way
 
 
-def constants_in(way: Sequence[Instruction]) -> int:
-    """Those that only put a constant into a register: a loop has them done before its first round."""
-    return sum(each.name in ("UMOV", "MOV") for each in way)
-
-
 def parsed(listing: str) -> tuple[list[Instruction], dict[str, int]]:
     """Instructions of nvdisasm's listing, and which of them each label stands before."""
     code: list[Instruction] = []
@@ -180,10 +175,6 @@ class Costs:
         """The instructions that a body has more than another one."""
         return len(self._way(body)) - len(self._way(base))
 
-    def constants(self, body: str, base: str = BASE) -> int:
-        """How many of these put constants into registers."""
-        return max(0, constants_in(self._way(body)) - constants_in(self._way(base)))
-
     def _way(self, body: str) -> list[Instruction]:
         if body not in self._known:
             self._known[body] = usual_way(compiled(_kernel(body), self.types, fastmath=self.fastmath))
@@ -243,14 +234,16 @@ def carried_out_more(body: str, dtype: str, least: float) -> int | None:
 
 
 def constants_of(dtype: str) -> Iterator[tuple[str, int]]:
-    """Of functions and operations that need constants in registers: how many of their instructions put them there."""
-    costs = Costs(dtype)
-    texts = {f"math.{name}": f"math.{name}(x)" for name in FUNCTIONS} | {
-        f"math.{name}": f"math.{name}(x, y)" for name in OF_TWO
-    }
-    for name, text in (OF_FLOATS | texts).items():
-        if found := costs.constants(f"out[i] = {text}"):
-            yield name, found
+    """Of functions: how many fewer instructions a second call takes, whose constants are in registers then."""
+    second = {f"math.{name}": f"math.{name}(y)" for name in FUNCTIONS}
+    second |= {f"math.{name}": f"math.{name}(y, y)" for name in OF_TWO}
+    for name, again in second.items():
+        one = again.replace("(y", "(x", 1)
+        least = 1 if name == "math.acosh" else 0
+        found = [carried_out_more(f"out[i] = {text}", dtype, least) for text in ("x + y", f"{one} + y", f"{one} + {again}")]
+        sizes = [each for each in found if each is not None]
+        if len(sizes) == len(found) and (fewer := 2 * sizes[1] - sizes[0] - sizes[2]) > 0:
+            yield name, fewer
 
 
 def of_integers() -> Iterator[tuple[str, int]]:

@@ -2,7 +2,7 @@
 
     python -m autograder.simgpu.measurements.registers     # needs numba-cuda, ptxas and nvdisasm; no GPU; half a minute
 
-The packages are those of spellings.py; nvdisasm comes with nvidia-cuda-nvcc. None of the kernels has a loop that is left as
+The packages are those of spellings.py; nvdisasm is nvidia-cuda-nvdisasm. None of the kernels has a loop that is left as
 one, so that a warp carries out each memory instruction once, as long as its threads go both ways at each branch. `main`
 compiles them for compute capability 9.0 and writes registers.json: how many there are of each (`LDG`, `STG`: global memory;
 `LDS`, `STS`: shared memory, a wide one counts once; `LDL`, `STL`: local memory).

@@ -1,9 +1,9 @@
 """The cases that nobody tuned the model on: each unseen kernel at two sizes at which a GPU has work, in two halves.
 
 A rule or a figure of the model may be made from the learned half; the held half is only ever predicted. A kernel's name
-decides (`unseen_kernels.is_held`), so that both its sizes are in one half. Other sets are of neither half. The third, the
-fourth and the fifth are there to learn from; the third was kept for intervals until there were others. By the times of the
-sixth intervals are made, and nothing else.
+decides (`unseen_kernels.is_held`), so that both its sizes are in one half. Other sets are of neither half. The third to the
+sixth are there to learn from; the third and the sixth were kept for intervals until there were others. By the times of the
+seventh intervals are made, and nothing else.
 
     python -m autograder.simgpu.measurements.unseen_cases      # lists them
 """
@@ -22,6 +22,10 @@ from autograder.simgpu.measurements import (
     fourth_irregular,
     fourth_numerics,
     fourth_structures,
+    seventh_grids,
+    seventh_irregular,
+    seventh_numerics,
+    seventh_structures,
     sixth_grids,
     sixth_irregular,
     sixth_numerics,
@@ -43,7 +47,8 @@ HELD: tuple[SizedCase, ...] = tuple(case for case in CASES if case.half == "held
 OF_FOURTH = *fourth_numerics.NUMERICS, *fourth_grids.GRIDS, *fourth_structures.STRUCTURES, *fourth_irregular.IRREGULAR
 OF_FIFTH = *fifth_numerics.NUMERICS, *fifth_grids.GRIDS, *fifth_structures.STRUCTURES, *fifth_irregular.IRREGULAR
 OF_SIXTH = *sixth_numerics.NUMERICS, *sixth_grids.GRIDS, *sixth_structures.STRUCTURES, *sixth_irregular.IRREGULAR
-OF_SETS = {"third": THIRD, "fourth": OF_FOURTH, "fifth": OF_FIFTH, "sixth": OF_SIXTH}
+OF_SEVENTH = *seventh_numerics.NUMERICS, *seventh_grids.GRIDS, *seventh_structures.STRUCTURES, *seventh_irregular.IRREGULAR
+OF_SETS = {"third": THIRD, "fourth": OF_FOURTH, "fifth": OF_FIFTH, "sixth": OF_SIXTH, "seventh": OF_SEVENTH}
 SETS: Mapping[str, tuple[Sized, ...]] = {
     name: tuple(replace(each, apart=name) for each in kernels) for name, kernels in OF_SETS.items()
 }

@@ -1,9 +1,9 @@
-"""How many instructions machine code has for quotients, functions of `math`, rotations, arms and rounds.
+"""How many instructions machine code has for quotients, functions of `math`, bits, arms, loops and rounds.
 
     python -m autograder.simgpu.measurements.machine_code_emulator.quotients_and_functions   # wheels, cc; no GPU; minutes
 
 Writes quotients_and_functions.json: the warp instructions of each kernel, by the emulator. facts/arithmetic.py,
-facts/calls.py and facts/short_arms.py are held to it.
+facts/calls.py, facts/short_arms.py, facts/loop_costs.py and facts/written_out.py are held to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.simgpu.measurements.machine_code_emulator.integer_halves import 
 
 RESULT = Path(__file__).with_name("quotients_and_functions.json")
 GRID, BLOCK, WARPS = 2, 128, 8
-TYPES = ("float32", "float64", "int32", "int64", "uint32", "uint8")
+TYPES = ("float32", "float64", "int32", "int64", "uint32", "uint64", "uint8")
 HEAD = "def kernel(a, e, q, w, x, y, u, v, g, o, d, p, n):\n    i = cuda.grid(1)\n"
 """a: float32, e: float64, q, w: int32, x, y: int64, u, v: uint32, g: uint8; o, d, p: results of 4, 8 bytes, and whole."""
 
@@ -70,6 +70,41 @@ ROUNDS = {
     "local by steps of two": "s = cuda.local.array(64, float32)\nk = 0\nwhile k < 2 * n:\n    s[k] = a[i + k]\n    k += 2\n"
     "o[i] = s[q[i] & 31]",
 }
+RANGES = {
+    "from 0": "range(n)", "from 1": "range(1, n)", "from a thread's": "range(i % 4, n)", "by threes": "range(0, n, 3)",
+    "by eights": "range(i % 8, n, 8)", "backwards": "range(n - 1, -1, -1)", "by what is given": "range(i % 4, n, n // 4)",
+    "of 32 bits": "range(int32(n))",
+}  # fmt: skip
+BODIES = {  # of a `for` loop, and whether four rounds of it are done at a time
+    "a logarithm": ("t += math.log(a[i + k])", True),
+    "three logarithms": ("t += math.log(a[i + k])\nt += math.log(t)\nt += math.log(t)", False),
+    "four logarithms": ("t += math.log(a[i + k])\nt += math.log(t)\nt += math.log(t)\nt += math.log(t)", False),
+    "a sine": ("t += math.sin(a[i + k])", False),
+    "three rounds": ("for j in range(3):\n    t += a[i + j + k]", True),
+}
+BEHIND = {  # a loop's rounds: in which a quotient is left where it is, behind a condition, and where it is not
+    "a quotient": "t += a[i + k] * (q[0] // n)",
+    "a quotient behind a condition": "if a[i + k] > 0.5:\n    t += a[i + k] * (q[0] // n)",
+    "a quotient behind a way out": "if a[i + k] > 0.5:\n    continue\nt += a[i + k] * (q[0] // n)",
+    "a quotient of floats behind a condition": "if a[i + k] > 0.5:\n    t += a[i + k] * (z / y[0])",
+    "a root behind a condition": "if a[i + k] > 0.5:\n    t += a[i + k] * math.sqrt(z)",
+    "a root": "t += a[i + k] * math.sqrt(z)",
+}
+BITS = {
+    "of three": "p[i] = u[i] ^ v[i] ^ u[i + 7]",
+    "of four": "p[i] = (u[i] ^ v[i]) | (u[i + 7] & v[i + 7])",
+    "by a list": "s = u[i]\nfor k in range(n):\n    s = uint32((s & u[i + k]) ^ v[i + k])\np[i] = s",
+    "of 64 bits": "s = uint64(x[i])\nfor k in range(n):\n    s ^= uint64(x[i + k]) & s\np[i] = s",
+    "high and low half": "s = uint64(u[i]) * uint64(0xD2511F53)\n"
+    "p[i] = uint32(s >> uint64(32)) ^ uint32(s & uint64(0xFFFFFFFF))",
+}
+SHARED = "s = cuda.shared.array(128, float32)\nt = cuda.threadIdx.x\ns[t] = a[i]\ncuda.syncthreads()\n"
+TREES = {
+    "a tree": f"{SHARED}w = 64\nwhile w > 0:\n    if t < w:\n        s[t] += s[t + w]\n"
+    "    cuda.syncthreads()\n    w //= 2\no[i] = s[0]",
+    "a tree by distances": f"{SHARED}w = 1\nwhile w < 128:\n    r = 2 * w * t\n    if r + w < 128:\n"
+    "        s[r] += s[r + w]\n    cuda.syncthreads()\n    w *= 2\no[i] = s[0]",
+}
 ARMS = {
     "sums of four and two": "t += float32(4) * a[i + k]\n|t += float32(2) * a[i + k]",
     "doubles": "t += 4 * e[i + k]\n|t += 2 * e[i + k]",
@@ -101,6 +136,21 @@ def _of_functions() -> Iterator[tuple[str, str]]:
             yield f"{name}, {kind}, twice", f"z = {source}[i]\nt = {source}[i + 7]\n{out}[i] = {call} + {other}"
 
 
+def _of_loops() -> Iterator[tuple[str, str]]:
+    """Loops over ranges of all kinds, twice and within loops; with bodies of all sizes; with quotients that stay."""
+    for name, given in RANGES.items():
+        yield f"loop {name}", f"t = float32(0)\nfor k in {given}:\n    t += a[k]\no[i] = t"
+    twice = "for k in range(1, n):\n    t += a[k]\n"
+    yield "loop twice", f"t = float32(0)\n{twice}{twice.replace('a[k]', 'a[k] * a[k + 1]')}o[i] = t"
+    yield "loop in a loop", "t = float32(0)\nfor k in range(n):\n    for j in range(n):\n        t += a[i + k + j]\no[i] = t"
+    for name, (body, _) in BODIES.items():
+        inside = "".join(f"    {line}\n" for line in body.split("\n"))
+        yield f"for {name}", f"t = float32(0)\nfor k in range(n):\n{inside}o[i] = t"
+    for name, body in BEHIND.items():
+        inside = "".join(f"    {line}\n" for line in body.split("\n"))
+        yield f"rounds with {name}", f"t = float32(0)\nz = a[i]\nfor k in range(n):\n{inside}o[i] = t"
+
+
 def _of_arms() -> Iterator[tuple[str, str]]:
     for name, text in ARMS.items():
         before, _, arms = text.rpartition("!")
@@ -118,6 +168,7 @@ def _of_conditions() -> Iterator[tuple[str, str]]:
 
 KERNELS: dict[str, str] = {
     **QUOTIENTS, **ROTATIONS, **ROUNDS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions()),
+    **dict(_of_loops()), **{f"bits {name}": text for name, text in BITS.items()}, **TREES,
 }  # fmt: skip
 
 
@@ -136,12 +187,17 @@ def arguments() -> tuple[object, ...]:
     return a, e, *small, *unsigned, g, *results, 20
 
 
-def simulated(name: str) -> int:
-    """The instructions that the simulated GPU counts."""
+def kernel_of(name: str) -> Function:
+    """The kernel for the simulated GPU."""
     names: dict[str, object] = {"cuda": Reference("numba.cuda"), "math": Reference("math")}
     names |= {each: TypeReference(f"numba.{each}", np.dtype(each)) for each in TYPES}
-    kernel = Function.from_text(text(name), "kernel.py", names)
-    return Session(output=lambda line: None).launch(kernel, GRID, BLOCK, arguments()).compiled.issued_warp_instructions
+    return Function.from_text(text(name), "kernel.py", names)
+
+
+def simulated(name: str) -> int:
+    """The instructions that the simulated GPU counts."""
+    record = Session(output=lambda line: None).launch(kernel_of(name), GRID, BLOCK, arguments())
+    return record.compiled.issued_warp_instructions
 
 
 def count() -> dict[str, int]:
