@@ -343,14 +343,14 @@ def test_lesson_2_s_resources_are_those_that_the_model_names() -> None:
     naive, tiled, no_zeros, large, _ = ({name: values[at] for name, values in table.items()} for at in range(5))
     assert sorted(naive, key=naive.__getitem__)[-2:] == ["L1", "latency"] and naive["L1"] > 0.8 * naive["latency"]
     assert naive["DRAM"] == 0.003, "3 microseconds"
-    assert set(sorted(tiled, key=tiled.__getitem__)[-2:]) == {"issue", "shared memory"}
-    assert naive["shared memory"] == 0 and tiled["issue"] == pytest.approx(tiled["shared memory"], rel=0.03), "as long"
+    assert sorted(tiled, key=tiled.__getitem__)[-2:] == ["issue", "shared memory"]
+    assert naive["shared memory"] == 0 and tiled["issue"] > 0.85 * tiled["shared memory"], "close behind"
     assert tiled["latency"] / naive["latency"] == pytest.approx(1 / 3, abs=0.02), "a third"
     assert round(naive["L1"] / tiled["L1"]) == 12 and 0.7 < tiled["issue"] / naive["issue"] < 0.8, "by a quarter only"
     assert no_zeros["issue"] > 3 * sorted(no_zeros.values())[-2], "issue alone, more than three times the next"
     off = [estimated / measured - 1 for estimated, measured in zip(together, clock, strict=True)]
-    assert max(abs(each) for each in off[:3]) < 0.1 and abs(off[4]) < 0.02
-    assert "the estimates are within 10 % of the clock" in prose(LESSON_2[1])
+    assert max(abs(each) for each in off[:3]) < 0.09 and abs(off[4]) < 0.02
+    assert "the estimates are within 9 % of the clock" in prose(LESSON_2[1])
     assert "its estimate is within 2 % of the clock" in prose(LESSON_2[1])
     assert f"{clock[3]:.0f} ms, where the estimate says {together[3]:.0f}" in prose(LESSON_2[1])
     assert max(large.values()) < 0.6 * clock[3], "no row of this table explains it"

@@ -21,7 +21,6 @@ from autograder.simgpu.facts.known import KnownName, KnownNumber
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For
-from autograder.simgpu.operations.operation import Operation
 
 GRID = 5  # by dimension
 BRANCHES = 10  # instructions of a function from which on it has branches of its own, and stays behind a condition
@@ -75,16 +74,11 @@ class Calls:
             op.slots = 1
 
     def _of_math(self, op: FunctionCall, name: str, is_double: bool, way: Way) -> None:
-        """Of a function of `math`, or of an operator that is as long as one."""
+        """Of a function of `math`. Its constants are in registers for all calls behind it; those of 64 bits no longer than a
+        round, or two where a loop does some at a time."""
         constants = constants_of_function(name, is_double)
         slots = of_function(name, is_double) - constants
         self.placing.worth(op, slots, way, is_moved=slots < BRANCHES or not self.placing.conditions)
-        self.constants(op, name, is_double, way)
-
-    def constants(self, op: Operation, name: str, is_double: bool, way: Way) -> None:
-        """Adds what puts a function's constants into registers, for all calls behind it; those of 64 bits for no longer than
-        a round, or two where a loop does some at a time."""
-        constants = constants_of_function(name, is_double)
         around = self.placing.loops[-1] if self.placing.loops else None
         key = "constants", name, is_double, around if is_double else None
         if not op.slots and not op.once or key in way.done:

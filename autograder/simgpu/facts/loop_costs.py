@@ -26,10 +26,7 @@ NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; over a range whose counte
 UNSEEN_COUNTS, BEFORE_COUNTS = 1, 30  # likewise, where a branch counts something in four rounds that are done at once
 STRIDED_LOOP, DIVIDED_BY_STEP = 11, 50  # by steps that are not constant: a round, and beside what stands before any loop
 COUNTERS = 4  # before a loop of known length: Numba's iterator has two numbers of 64 bits
-FIRST_ROUND, FOUR_AT_ONCE = 12, 23  # before such a loop; in addition, if four rounds are done at once
-BEGINS, NARROW_BEGINS = 8, 4  # in addition, where a range begins at a number that is not known: from 0 it goes without
-BY_A_POWER, BY_A_NUMBER = 12, 23  # likewise, where it goes on by a power of two, by another number
-LESS_OF_NARROW = 14  # instructions, where all bounds have 32 bits
+FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; in addition, if four rounds are done at once
 PAST = {ast.Lt: 0, ast.LtE: 1, ast.Gt: 0, ast.GtE: -1, ast.NotEq: 0}  # where a loop stops, after what it compares with
 MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.NotEq: ast.NotEq,
@@ -185,20 +182,11 @@ class LoopCosts:
             return COUNTERS
         if op.slots == UNSEEN_COUNTS:
             return BEFORE_COUNTS
-        if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP, STRIDED_LOOP):
-            return 0
-        first = FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)
         if op.slots == STRIDED_LOOP:
-            return first + DIVIDED_BY_STEP
-        is_narrow = op.slots == NARROW_LOOP
-        source = self.found.values.get(op.source)
-        if isinstance(source, KnownRange):
-            if source.start.constant != 0:
-                first += NARROW_BEGINS if is_narrow else BEGINS
-            step = source.step.constant
-            if step is not None and step != 1:
-                first += BY_A_NUMBER if abs(step) & (abs(step) - 1) else BY_A_POWER if step != -1 else 0
-        return first - (LESS_OF_NARROW if is_narrow and op.is_four_at_once else 0)
+            return FIRST_ROUND + DIVIDED_BY_STEP + (FOUR_AT_ONCE if op.is_four_at_once else 0)
+        if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP):
+            return 0
+        return FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)
 
 
 def may_differ(condition: Operation, found: Found) -> bool:

@@ -25,9 +25,9 @@ from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.halves import Halves
 from autograder.simgpu.facts.integers import Integers, Way
-from autograder.simgpu.facts.known import KnownNumber, KnownRange, KnownRecord, Unknown
+from autograder.simgpu.facts.known import KnownNumber, KnownRecord, Unknown
 from autograder.simgpu.facts.literals import is_literal, literal_value
-from autograder.simgpu.facts.loop_costs import CONSTANT_LOOP, STRIDED_LOOP, LoopCosts, may_differ
+from autograder.simgpu.facts.loop_costs import LoopCosts, may_differ
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.short_arms import ShortArms, is_empty
@@ -58,7 +58,6 @@ CONVERTED = 1  # a number of another type than the array's, before it is stored
 EXIT = 1
 MEETING = 1  # before a branch after which lanes meet again; each side waits there with one more instruction
 COUNTED, DIVIDED = 26, 53  # before a `while` loop, to compute its rounds: its step is a constant, or not
-ROUNDS_KNOWN, ROUNDS_KNOWN_OF_FOUR = 12, 26  # before a loop over a range whose rounds have been counted before
 FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and the addresses
 SHORT_CONDITION = 8  # instructions, at the most, of an operand of `and` that all lanes compute
 COMPUTES = (Binary, Compare, Unary, UpdateName, UpdateElement, FunctionCall)
@@ -100,7 +99,7 @@ class MachineCode:
         block.slots = exits = 0
         for statement in block.statements:
             self.go_through(statement, way)
-            is_way_out = bool(self.placing.loops) and isinstance(statement, If) and _may_leave(statement)
+            is_way_out = bool(self.placing.loops) and isinstance(statement, If) and _may_end_early(statement)
             exits += is_way_out
             self.placing.conditions += is_way_out
         self.placing.conditions -= exits
@@ -325,7 +324,7 @@ class MachineCode:
             op.before = (0 if amount is None else DIVIDED if amount[1] else COUNTED) + op.is_met_behind
         else:
             op.slots = self.loop_costs.of_a_round(op)
-            op.before = self._before_rounds(op, self.loop_costs.before(op), way) + op.is_met_behind
+            op.before = self.loop_costs.before(op) + op.is_met_behind
         self.block(op.body, inner)
         if isinstance(op, While):
             op.every_fourth = self.placing.fours.pop(op, 0)
@@ -333,30 +332,9 @@ class MachineCode:
         self.placing.loops.pop()
         self.placing.arms, self.placing.conditions = arms, conditions
         is_gone_through = isinstance(op, For) and self.integers.is_written_out(op) and bool(self.integers.values_of(op))
-        if is_gone_through and not _may_end_early(op):
+        if is_gone_through and not _may_end_early(op.body):
             way.done |= {self.integers.round_by_round(key) for key in inner.done - way.done}
         self.block(op.orelse, way)
-
-    def _before_rounds(self, op: For, slots: int, way: Way) -> int:
-        """The instructions before the first round of a `for` loop that stand there: how many rounds a range has is computed
-        once, and before the loops around that leave it alone."""
-        source = self.found.values.get(op.source)
-        if not slots or op.slots in (CONSTANT_LOOP, STRIDED_LOOP) or not isinstance(source, KnownRange):
-            return slots
-        bounds = [each.form for each in (source.start, source.stop, source.step)]
-        key, there = ("rounds", *bounds), min(slots, ROUNDS_KNOWN_OF_FOUR if op.is_four_at_once else ROUNDS_KNOWN)
-        if key in way.done:
-            return there
-        way.done.add(key)
-        around = None
-        for loop in reversed(self.placing.loops[:-1]):
-            if not self.placing.stays(bounds, loop):
-                break
-            around = loop
-        if around is None:
-            return slots
-        around.before += slots - there
-        return there
 
     def _one(self, op: Operation, way: Way) -> None:
         if isinstance(self.found.values.get(op), KnownRecord):
@@ -466,21 +444,9 @@ def _is_value(key: Hashable) -> bool:
     return isinstance(key, tuple) and key[0] == "value"
 
 
-def _may_end_early(loop: For | While) -> bool:
-    """Whether something in a loop may end a round, the loop, or the kernel."""
-    return any(isinstance(each, (Break, Continue, Return, Raise)) for each in everything_in(loop.body))
-
-
-def _may_leave(branch: If) -> bool:
-    """Whether an arm may end the round, the loop or the kernel, so that not every round comes to what stands behind."""
-    waiting: list[Operation] = [branch.body, branch.orelse]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, (Break, Continue, Return)):
-            return True
-        if not isinstance(each, (For, While)):
-            waiting.extend(each.parts())
-    return False
+def _may_end_early(part: Operation) -> bool:
+    """Whether something in it may end a round, the loop, or the kernel."""
+    return any(isinstance(each, (Break, Continue, Return, Raise)) for each in everything_in(part))
 
 
 def _leaves(block: Block) -> bool:

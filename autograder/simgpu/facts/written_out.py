@@ -54,7 +54,7 @@ REGISTER = 0.5  # an element of a local array with a known index
 SHORT_FUNCTIONS = frozenset(f"math.{name}" for name in "sqrt fabs fma floor ceil min max abs".split())
 NEVER = float("inf")
 LARGEST_OF_FOUR = 160.0  # bodies of `for` loops up to this size are done four rounds at a time
-WITH_A_LOOP = frozenset(f"math.{name}" for name in "sin cos tan fmod gamma lgamma".split())  # of float32: for large numbers
+WITH_A_LOOP = frozenset(f"math.{name}" for name in "sin cos tan fmod".split())  # of float32: for large numbers
 MOST_ROUNDS = 4096  # of the loops around a loop, together
 
 

@@ -70,11 +70,6 @@ ROUNDS = {
     "local by steps of two": "s = cuda.local.array(64, float32)\nk = 0\nwhile k < 2 * n:\n    s[k] = a[i + k]\n    k += 2\n"
     "o[i] = s[q[i] & 31]",
 }
-RANGES = {
-    "from 0": "range(n)", "from 1": "range(1, n)", "from a thread's": "range(i % 4, n)", "by threes": "range(0, n, 3)",
-    "by eights": "range(i % 8, n, 8)", "backwards": "range(n - 1, -1, -1)", "by what is given": "range(i % 4, n, n // 4)",
-    "of 32 bits": "range(int32(n))",
-}  # fmt: skip
 BODIES = {  # of a `for` loop, and whether four rounds of it are done at a time
     "a logarithm": ("t += math.log(a[i + k])", True),
     "three logarithms": ("t += math.log(a[i + k])\nt += math.log(t)\nt += math.log(t)", False),
@@ -90,6 +85,7 @@ BEHIND = {  # a loop's rounds: in which a quotient is left where it is, behind a
     "a root behind a condition": "if a[i + k] > 0.5:\n    t += a[i + k] * math.sqrt(z)",
     "a root": "t += a[i + k] * math.sqrt(z)",
 }
+STEPS = {"by ones": "1", "by what is given": "q[0]"}  # of a while loop with an atomic: four rounds at a time, or one
 BITS = {
     "of three": "p[i] = u[i] ^ v[i] ^ u[i + 7]",
     "of four": "p[i] = (u[i] ^ v[i]) | (u[i + 7] & v[i + 7])",
@@ -137,18 +133,15 @@ def _of_functions() -> Iterator[tuple[str, str]]:
 
 
 def _of_loops() -> Iterator[tuple[str, str]]:
-    """Loops over ranges of all kinds, twice and within loops; with bodies of all sizes; with quotients that stay."""
-    for name, given in RANGES.items():
-        yield f"loop {name}", f"t = float32(0)\nfor k in {given}:\n    t += a[k]\no[i] = t"
-    twice = "for k in range(1, n):\n    t += a[k]\n"
-    yield "loop twice", f"t = float32(0)\n{twice}{twice.replace('a[k]', 'a[k] * a[k + 1]')}o[i] = t"
-    yield "loop in a loop", "t = float32(0)\nfor k in range(n):\n    for j in range(n):\n        t += a[i + k + j]\no[i] = t"
+    """With bodies of all sizes, with quotients that stay, and with atomics."""
     for name, (body, _) in BODIES.items():
         inside = "".join(f"    {line}\n" for line in body.split("\n"))
         yield f"for {name}", f"t = float32(0)\nfor k in range(n):\n{inside}o[i] = t"
     for name, body in BEHIND.items():
         inside = "".join(f"    {line}\n" for line in body.split("\n"))
         yield f"rounds with {name}", f"t = float32(0)\nz = a[i]\nfor k in range(n):\n{inside}o[i] = t"
+    for name, step in STEPS.items():
+        yield f"atomics {name}", f"k = 0\nwhile k < n:\n    cuda.atomic.add(o, k, a[i + k])\n    k += {step}"
 
 
 def _of_arms() -> Iterator[tuple[str, str]]:
