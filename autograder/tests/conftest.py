@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -13,10 +14,12 @@ from autograder.grading.grade import check_submission
 from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
 from autograder.records.results import Result
+from autograder.tests import seconds
 from autograder.tests.known_answers import DEVICES
 
 RARELY = (2_000, 20, 100)  # objects made before a look for garbage among the new ones, such looks before one further back
 LEFT = "others of its kind are tested: `make test-all`, or pytest --everything, has all of them"
+TOO_LONG = "quicker cases of this test are tried: `make test-all`, or pytest with this file or --everything, has all of them"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -39,11 +42,12 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--everything", action="store_true", help="run what is marked `rest` too, as `make test-all` does")
+    parser.addoption("--write-seconds", action="store_true", help="write down how long cases take, for `make test`")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What is marked `rest` is skipped, but with --everything.
+    """What is marked `rest` is skipped, but with --everything, and so is what seconds.py leaves out.
 
     Files with a test marked `long` come first, the longest before all others, else one core works on the last of them while
     the others are done.
@@ -51,11 +55,40 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items if not config.getoption("everything") else ():
         if item.get_closest_marker("rest"):
             item.add_marker(pytest.mark.skip(reason=LEFT))
-    seconds: dict[Path, float] = {}
+    if not config.getoption("everything") and len({item.path for item in items}) > seconds.FEW_FILES:
+        of_many = (item.nodeid for item in items if not item.get_closest_marker("covering"))
+        too_long = seconds.left_out(seconds.kept(), of_many)
+        for item in items:
+            if item.nodeid in too_long:
+                item.add_marker(pytest.mark.skip(reason=TOO_LONG))
+    longest: dict[Path, float] = {}
     for item in items:
         for mark in item.iter_markers("long"):
-            seconds[item.path] = max(seconds.get(item.path, 0), *mark.args, 1)
-    items.sort(key=lambda item: -seconds.get(item.path, 0))
+            longest[item.path] = max(longest.get(item.path, 0), *mark.args, 1)
+    items.sort(key=lambda item: -longest.get(item.path, 0))
+
+
+@pytest.hookimpl
+def pytest_configure(config: pytest.Config) -> None:
+    """Only the process that hears of all tests writes down how long they took."""
+    if config.getoption("write_seconds") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Stopwatch())
+
+
+class Stopwatch:
+    """How long each case took, what was made ready for it included."""
+
+    def __init__(self) -> None:
+        self.took: defaultdict[str, float] = defaultdict(float)
+        self.skipped: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if "covering" not in report.keywords:
+            self.took[report.nodeid] += report.duration
+            self.skipped |= {report.nodeid} if report.skipped else set()
+
+    def pytest_sessionfinish(self) -> None:
+        seconds.write({name: self.took[name] for name in self.took if name not in self.skipped}, self.took)
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ def verdicts_of(lab: str, source: str) -> dict[str, Any]:
 class LabTests:
     """The tests of one lab's files, by a subclass that names the lab."""
 
-    pytestmark = pytest.mark.long(60)
+    pytestmark = [pytest.mark.long(60), pytest.mark.covering]
 
     lab: ClassVar[Lab]
     # Hints that tests of the lab's own ask for, beside those of the wrong answers: to the bonus, say.

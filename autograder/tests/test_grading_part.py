@@ -1,12 +1,15 @@
-"""Which known answers `make test` grades: by what they show, and never without what nobody has graded yet."""
+"""What `make test` leaves to `make test-all`: answers that show what others show, and of many cases the longest."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from autograder.grading.known_answers.answers import fingerprint
+from autograder.tests import seconds
 from autograder.tests.part import MOST_SECONDS, covering, named_in, part_of
 
 pytestmark = pytest.mark.quick
@@ -85,3 +88,37 @@ def test_an_answer_that_shows_nothing_new_changes_nothing_and_one_that_is_taken_
 
 def test_how_lines_end_is_no_part_of_a_text() -> None:
     assert fingerprint("a\r\nb\r\n") == fingerprint("a\nb") != fingerprint("a\nb\nc")
+
+
+def test_of_many_cases_the_quickest_are_tried_for_as_long_as_the_budget_lasts() -> None:
+    took = {"a": 1.0, "b": 0.5, "c": 3.0, "d": 2.0}
+    cases = [f"t.py::test[{each}]" for each in took]
+    assert seconds.left_out({"t.py::test": took}, cases) == {"t.py::test[c]"}
+    assert seconds.left_out({"t.py::test": {"a": 9.0, "b": 8.0}}, cases[:2]) == {"t.py::test[a]"}, "one is always tried"
+
+
+def test_what_nobody_has_timed_is_tried() -> None:
+    assert not seconds.left_out({"t.py::test": {"a": 99.0}}, ["t.py::test[new]", "t.py::test[a]", "t.py::other"][:1])
+    assert seconds.left_out({"t.py::test": {"a": 99.0}}, ["t.py::test[new]", "t.py::test[a]"]) == {"t.py::test[a]"}
+    assert not seconds.left_out({}, [f"t.py::test[{i}]" for i in range(99)])
+
+
+def test_times_are_kept_of_tests_that_take_long_and_of_what_was_not_run_this_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "seconds.json"
+    monkeypatch.setattr(seconds, "KEPT", file)
+    took = {"t.py::long[a]": 3.04, "t.py::long[b[0]]": 2.5, "t.py::short[a]": 1.0, "t.py::short[b]": 1.0, "t.py::one": 99.0}
+    seconds.write(took, took, file)
+    assert json.loads(file.read_text()) == {"t.py::long": {"a": 3.0, "b[0]": 2.5}}
+    seconds.write({"t.py::long[b[0]]": 4.0, "t.py::long[c]": 0.01}, [*took, "t.py::long[c]"], file)
+    assert json.loads(file.read_text()) == {"t.py::long": {"a": 3.0, "b[0]": 4.0}}
+    seconds.write({}, ["t.py::short[a]"], file)
+    assert json.loads(file.read_text()) == {}, "a test that is no more is forgotten"
+
+
+def test_each_test_whose_times_are_kept_is_there() -> None:
+    root = Path(__file__).resolve().parents[2]
+    for name in seconds.kept():
+        file, *_, test = name.split("::")
+        assert f"def {test}(" in (root / file).read_text(encoding="utf-8"), name

@@ -108,6 +108,7 @@ def test_most_of_a_deck_is_drawn_or_run(source: Path) -> None:
     assert len(shown) >= 0.6 * len(deck.slides)
 
 
+@pytest.mark.covering
 @decks
 def test_a_page_loads_nothing_from_anywhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
@@ -168,6 +169,7 @@ def _looked_at(browser: Browser, slide: int, step: int) -> Shown:
     return Shown(slide, step, wrong, told, shown, said, texts)
 
 
+@pytest.mark.covering
 @decks
 def test_every_step_of_every_slide_can_be_read_in_a_browser(walk: Walk) -> None:
     wrong = [f"slide {each.slide}, step {each.step}: {what}" for each in walk.steps for what in each.wrong]
