@@ -1,6 +1,6 @@
 # Each target sets up .venv by itself: Python 3.10 to 3.13 and make are all that a machine needs.
 #   make demo      grade the example class, write build/demo/       make slides    build every deck into build/slides/
-#   make test      all that CI runs at a push, in some 11 minutes   make bench     the kit's own benchmarks, as ratios
+#   make test      all that CI runs at a push, in under 8 minutes   make bench     the kit's own benchmarks, as ratios
 #   make test-all  and every known answer, attack and remedy        make quick     lint, types and the quick tests, in a minute
 #   make lab       JupyterLab with the first lesson                 make doctor    what this machine has and lacks
 #   make clean     remove build/, .venv and caches                  PYTHON=...     which Python .venv is made from

@@ -175,6 +175,7 @@ def test_a_campaign_into_a_file_says_so_before_anything_is_graded(tmp_path: Path
         campaign(load_lab("lab01"), 2, 5, out=tmp_path / "file")
 
 
+@pytest.mark.rest  # a tool for maintainers, and a quarter of a minute
 def test_a_campaign_goes_on_where_it_stopped_and_says_what_came_of_it(tmp_path: Path) -> None:
     lab = load_lab("lab01")
     graded: list[int] = []

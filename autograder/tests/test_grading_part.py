@@ -91,7 +91,7 @@ def test_how_lines_end_is_no_part_of_a_text() -> None:
 
 
 def test_of_many_cases_the_quickest_are_tried_for_as_long_as_the_budget_lasts() -> None:
-    took = {"a": 1.0, "b": 0.5, "c": 3.0, "d": 2.0}
+    took = {name: share * seconds.BUDGET for name, share in (("a", 0.3), ("b", 0.1), ("c", 0.7), ("d", 0.6))}
     cases = [f"t.py::test[{each}]" for each in took]
     assert seconds.left_out({"t.py::test": took}, cases) == {"t.py::test[c]"}
     assert seconds.left_out({"t.py::test": {"a": 9.0, "b": 8.0}}, cases[:2]) == {"t.py::test[a]"}, "one is always tried"
@@ -108,7 +108,7 @@ def test_times_are_kept_of_tests_that_take_long_and_of_what_was_not_run_this_tim
 ) -> None:
     file = tmp_path / "seconds.json"
     monkeypatch.setattr(seconds, "KEPT", file)
-    took = {"t.py::long[a]": 3.04, "t.py::long[b[0]]": 2.5, "t.py::short[a]": 1.0, "t.py::short[b]": 1.0, "t.py::one": 99.0}
+    took = {"t.py::long[a]": 3.04, "t.py::long[b[0]]": 2.5, "t.py::short[a]": 0.9, "t.py::short[b]": 0.9, "t.py::one": 99.0}
     seconds.write(took, took, file)
     assert json.loads(file.read_text()) == {"t.py::long": {"a": 3.0, "b[0]": 2.5}}
     seconds.write({"t.py::long[b[0]]": 4.0, "t.py::long[c]": 0.01}, [*took, "t.py::long[c]"], file)

@@ -28,6 +28,8 @@ LOOK = (Path(__file__).parent / "look_at_slide.js").read_text(encoding="utf-8")
 decks = pytest.mark.parametrize("source", SOURCES, ids=lambda s: s.stem)
 # What does not depend on what a deck's slides say.
 one_deck = pytest.mark.parametrize("source", first_of(SOURCES, name=lambda s: s.stem))
+# What takes seconds to look at in a browser, step by step; the others are looked at by `make test-all`.
+some_decks = pytest.mark.parametrize("source", first_of(SOURCES, 3, name=lambda s: s.stem))
 
 
 @pytest.fixture(scope="module")
@@ -170,13 +172,13 @@ def _looked_at(browser: Browser, slide: int, step: int) -> Shown:
 
 
 @pytest.mark.covering
-@decks
+@some_decks
 def test_every_step_of_every_slide_can_be_read_in_a_browser(walk: Walk) -> None:
     wrong = [f"slide {each.slide}, step {each.step}: {what}" for each in walk.steps for what in each.wrong]
     assert not wrong, "\n".join(wrong)
 
 
-@decks
+@some_decks
 def test_a_screen_reader_is_told_of_the_frame_on_screen_alone(walk: Walk) -> None:
     for each in walk.steps:
         assert each.told == each.shown, (each.slide, each.step)
@@ -185,7 +187,7 @@ def test_a_screen_reader_is_told_of_the_frame_on_screen_alone(walk: Walk) -> Non
                 assert each.said.count(first) == 1 and (last == first or last not in each.said), each.slide
 
 
-@decks
+@some_decks
 def test_a_deck_asks_the_network_for_nothing_and_its_console_stays_quiet(page: Path, walk: Walk) -> None:
     assert [each for each in walk.requests if not each.startswith(("data:", page.resolve().as_uri()))] == []
     assert walk.complaints == []
