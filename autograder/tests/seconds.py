@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 KEPT = Path(__file__).with_name("seconds.json")
-BUDGET = 2.0  # seconds for all cases of one test
+BUDGET = 1.0  # seconds for all cases of one test
 NOTICED = 0.05  # seconds below which a case is tried anyway
 FEW_FILES = 12  # at most, for all of their cases to be tried
 

@@ -234,7 +234,7 @@ class MachineCode:
         self.go_through(op.yes, way.copy())
         self.go_through(op.no, way.copy())
         op.short_arms = 0
-        if not op.joins and self.short_arms.is_short(op.yes, op.no) and self.short_arms.is_short(op.no, op.yes):
+        if self.short_arms.is_short(op.yes, op.no) and self.short_arms.is_short(op.no, op.yes):
             op.short_arms = self.short_arms.size(op.yes) + self.short_arms.size(op.no)
 
     def _junction(self, op: Junction, way: Way) -> None:

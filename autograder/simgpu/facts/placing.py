@@ -69,13 +69,46 @@ class Placing:
         """
         is_anew = self.is_of_round and self.arms > 0 and self.integers.is_written_out(self.loops[-1])
         if not self.loops or is_anew or not self.stays(made_of, self.loops[-1]):
-            op.slots += slots
+            values = self._values_in_rounds(made_of)
+            if values:
+                self._first_written_out().before += values * slots
+            else:
+                op.slots += slots
             return
         op.once += slots
         for loop in reversed(self.loops):
             if not self.stays(made_of, loop):
                 break
             loop.hoisted.add(op)
+
+    def _first_written_out(self) -> For | While:
+        """The outermost of the innermost loops that are unrolled."""
+        found = self.loops[-1]
+        for loop in reversed(self.loops):
+            if not self.integers.is_written_out(loop):
+                break
+            found = loop
+        return found
+
+    def _values_in_rounds(self, made_of: Sequence[Form | None]) -> int:
+        """How many values something has in the rounds of nested unrolled loops, if it comes back to some; else 0.
+
+        Each is computed once, and not again in later rounds: `t ^ step` in a bitonic sort, whose 36 rounds have 8 steps.
+        """
+        if not self.loops or self.arms or not self.integers.is_written_out(self.loops[-1]):
+            return 0
+        states, numbers = self.integers.states, set[int]()
+        for form in made_of:
+            for number, _ in self.forms.atoms_of(form) if form is not None else ():
+                for part in (number, *self.forms.inside(number)):
+                    if part in states[0]:
+                        numbers.add(part)
+                    elif _is_of_a_round(self.forms.key_of(part)) and self.forms.loops_of((0, ((part, 1),))):
+                        return 0
+        if not numbers or None in made_of:
+            return 0
+        found = {tuple(state.get(each) for each in sorted(numbers)) for state in states}
+        return len(found) if len(found) < len(states) else 0
 
     def stays(self, made_of: Sequence[Form | None], loop: For | While) -> bool:
         """Whether a loop does not change these values; the counters of unrolled loops are constants."""
@@ -168,3 +201,8 @@ class Placing:
     def _moves(self, loop: Operation, made_of: Iterable[Form | None]) -> bool:
         """Whether an unrolled loop changes these values."""
         return any(each is None or loop in self.forms.loops_of(each) for each in made_of)
+
+
+def _is_of_a_round(key: Hashable) -> bool:
+    """Whether an atom is what a loop or memory gives, not what is computed from other atoms."""
+    return isinstance(key, tuple) and key[0] in ("load", "round", "counter", "stored", "either", "atomic", "vote")
