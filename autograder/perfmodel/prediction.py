@@ -56,6 +56,9 @@ IDLE_LANES = (
     "On average {:.2g} of a warp's 32 lanes take part in an instruction: give the others work, with blocks of whole warps "
     "and lanes that go the same way at a branch."
 )
+ONE_ELEMENT = (
+    "Let fewer threads store to the same element, such as a flag: one of each block, or only those that find it not yet set."
+)
 MORE_WARPS = "keep more warps in flight"
 INDEPENDENT_LOADS = "give each thread independent loads"
 FEWER_LOADS = "load fewer numbers for each result (share them in a block, or let a thread make several results)"
@@ -201,7 +204,7 @@ def estimate(
         breakdown=breakdown,
         binding=binding,
         occupancy=fit.ratio,
-        advice=_advice(binding, counters, fit),
+        advice=_advice(breakdown, counters, specification, fit),
         assumptions=tuple(assumptions),
         specification=specification.name,
         occupancy_limit=fit.limit,
@@ -211,13 +214,18 @@ def estimate(
     )
 
 
-def _advice(binding: str, counters: Counters, fit: Occupancy) -> str:
-    """What would relieve a resource. Of latency: only what would change this launch's prediction.
+def _advice(
+    breakdown: Mapping[str, float], counters: Counters, specification: Specification, fit: Occupancy
+) -> str:
+    """What would relieve the slowest resource. Of latency: only what would change this launch's prediction.
 
     An instruction takes the same slot for one lane as for 32: where most lanes are off, these are to be put to work first.
     Where every place for a warp is taken there is no room for more; where each warp has as many loads in flight as it can
     have, that they are independent helps no further, and only fewer loads do.
     """
+    binding = max(breakdown, key=breakdown.__getitem__)
+    if binding == "L2" and 2 * _stores_to_one_sector_ns(counters, specification) > breakdown["L2"]:
+        return ONE_ELEMENT
     if binding == "issue" and 0 < counters.threads_per_instruction <= FEW_LANES:
         return IDLE_LANES.format(counters.threads_per_instruction)
     if binding != "latency":

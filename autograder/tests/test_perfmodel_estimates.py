@@ -409,9 +409,11 @@ def test_a_flag_of_all_warps_takes_what_was_measured(sectors: int, words: str) -
     counters = work(global_load_requests=warps, global_load_sectors=sectors * warps, unique_load_sectors=4 * warps)
     counters = replace(counters, blocks=warps // 4, warps=warps, threads=32 * warps, global_load_lines=sectors * warps)
     told, silent = (
-        estimate(replace(counters, hottest_store_sectors=each), H200, threads_per_block=128).ns for each in (warps, 0)
+        estimate(replace(counters, hottest_store_sectors=each), H200, threads_per_block=128) for each in (warps, 0)
     )
-    assert silent < told and told / 1e3 == pytest.approx(found[words], rel=0.25)
+    assert silent.ns < told.ns and told.ns / 1e3 == pytest.approx(found[words], rel=0.25)
+    assert told.binding == "L2" and "store to the same element" in told.advice, "coalescing would not help"
+    assert "store to the same element" not in silent.advice
 
 
 def test_what_blocks_gather_or_scatter_again_comes_from_dram_where_l2_cannot_keep_it() -> None:

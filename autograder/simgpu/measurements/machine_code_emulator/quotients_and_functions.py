@@ -101,6 +101,16 @@ TREES = {
     "a tree by distances": f"{SHARED}w = 1\nwhile w < 128:\n    r = 2 * w * t\n    if r + w < 128:\n"
     "        s[r] += s[r + w]\n    cuda.syncthreads()\n    w *= 2\no[i] = s[0]",
 }
+AGAIN = {  # values that nested unrolled loops come back to
+    "steps of a sort": f"{SHARED}w = 2\nwhile w <= 128:\n    r = w // 2\n    while r > 0:\n        k = t ^ r\n"
+    "        if k > t and (s[t] > s[k]) == ((t & w) == 0):\n            z = s[t]\n            s[t] = s[k]\n"
+    "            s[k] = z\n        cuda.syncthreads()\n        r //= 2\n    w *= 2\no[i] = s[t]",
+    "clamped rows": "c = 0\nt = cuda.threadIdx.x\nfor b in range(-2, 3):\n    for k in range(-2, 3):\n"
+    "        c += q[min(max(i + b, 0), 199) * 8 + min(max(t + k, 0), 7)]\np[i] = c",
+}
+SIDES = {  # all lanes work out the addresses of both sides
+    "a side of a tree": "k = q[i]\nfor r in range(n):\n    k = w[k] if a[k] > float32(0.5) else q[k]\np[i] = k",
+}
 ARMS = {
     "sums of four and two": "t += float32(4) * a[i + k]\n|t += float32(2) * a[i + k]",
     "doubles": "t += 4 * e[i + k]\n|t += 2 * e[i + k]",
@@ -162,6 +172,7 @@ def _of_conditions() -> Iterator[tuple[str, str]]:
 KERNELS: dict[str, str] = {
     **QUOTIENTS, **ROTATIONS, **ROUNDS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions()),
     **dict(_of_loops()), **{f"bits {name}": text for name, text in BITS.items()}, **TREES,
+    **AGAIN, **SIDES,
 }  # fmt: skip
 
 
@@ -202,7 +213,10 @@ def count() -> dict[str, int]:
         for number, name in enumerate(KERNELS):
             source = f"import math\n\nfrom numba import cuda, {', '.join(TYPES)}\n\n\n@cuda.jit\n{text(name)}"
             carried = carried_out(from_text(source, Path(folder), number), (GRID,), (BLOCK,), arguments())
-            found[name] = int(carried.summary()["warp_instructions"])
+            summary = carried.summary()
+            found[name] = int(summary["warp_instructions"])
+            if name in SIDES and summary["thread_instructions"] != 32 * summary["warp_instructions"]:
+                raise AssertionError(f"{name}: lanes part")
     return found
 
 
