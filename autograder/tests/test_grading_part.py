@@ -108,7 +108,7 @@ def test_times_are_kept_of_tests_that_take_long_and_of_what_was_not_run_this_tim
 ) -> None:
     file = tmp_path / "seconds.json"
     monkeypatch.setattr(seconds, "KEPT", file)
-    took = {"t.py::long[a]": 3.04, "t.py::long[b[0]]": 2.5, "t.py::short[a]": 0.9, "t.py::short[b]": 0.9, "t.py::one": 99.0}
+    took = {"t.py::long[a]": 3.04, "t.py::long[b[0]]": 2.5, "t.py::short[a]": 0.4, "t.py::short[b]": 0.4, "t.py::one": 99.0}
     seconds.write(took, took, file)
     assert json.loads(file.read_text()) == {"t.py::long": {"a": 3.0, "b[0]": 2.5}}
     seconds.write({"t.py::long[b[0]]": 4.0, "t.py::long[c]": 0.01}, [*took, "t.py::long[c]"], file)
