@@ -95,9 +95,9 @@ class Placing:
 
         Each is computed once, and not again in later rounds: `t ^ step` in a bitonic sort, whose 36 rounds have 8 steps.
         """
-        if not self.loops or self.arms or not self.integers.is_written_out(self.loops[-1]):
+        states, numbers = self.integers.states, set[int]()  # no state: a loop over nothing, such as over no arguments
+        if not states or not self.loops or self.arms or not self.integers.is_written_out(self.loops[-1]):
             return 0
-        states, numbers = self.integers.states, set[int]()
         for form in made_of:
             for number, _ in self.forms.atoms_of(form) if form is not None else ():
                 for part in (number, *self.forms.inside(number)):
