@@ -44,7 +44,7 @@ def assert_same(body: str, ours: dict[str, np.ndarray], theirs: dict[str, np.nda
             )
 
 
-@settings(max_examples=20, **steady)
+@settings(max_examples=10, **steady)
 @given(st.integers(0, 2**32))
 def test_random_kernels_compute_what_python_computes_thread_by_thread(seed):
     assert_as_python(seed)
@@ -63,9 +63,20 @@ def assert_as_python(seed):
     assert_same(body, kernels.on_gpu(body, arrays, cuda), kernels.run_by_python(body, arrays))
 
 
-@settings(max_examples=4, **steady)
+@settings(max_examples=2, **steady)
 @given(st.integers(0, 2**32))
 def test_random_kernels_of_all_types_compute_what_numba_computes_on_the_cpu(seed):
+    assert_as_numba(seed)
+
+
+@pytest.mark.rest
+@settings(max_examples=20, **steady)
+@given(st.integers(0, 2**32))
+def test_many_random_kernels_of_all_types_compute_what_numba_computes_on_the_cpu(seed):
+    assert_as_numba(seed)
+
+
+def assert_as_numba(seed):
     choose = random.Random(seed)
     body, arrays = kernels.random_body(choose, simple=False), kernels.inputs(choose)
     assert_same(body, kernels.on_gpu(body, arrays, cuda), kernels.compiled_by_numba(body, arrays))

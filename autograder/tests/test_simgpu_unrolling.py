@@ -43,13 +43,14 @@ def taken_as_written_out(source: str) -> bool:
     return max(loops, key=lambda each: each.line.number).is_written_out
 
 
-def test_nineteen_loops_in_twenty_are_taken_as_the_compiler_takes_them() -> None:
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.rest)])
+def test_nineteen_loops_in_twenty_are_taken_as_the_compiler_takes_them(step: int) -> None:
     wrong, total = [], 0
-    for name, rounds, source in unrolling.sources():
+    for name, rounds, source in list(unrolling.sources())[::step]:
         total += 1
         if taken_as_written_out(source) != COMPILED[name][str(rounds)]:
             wrong.append(f"{name}, {rounds} rounds: written out is {COMPILED[name][str(rounds)]}")
-    assert total > 400
+    assert total > 400 // step
     assert len(wrong) <= total / 20, wrong
 
 
