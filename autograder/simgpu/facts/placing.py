@@ -18,6 +18,7 @@ from autograder.simgpu.operations.operation import Operation
 
 READ = 1  # of a register that holds a thread's place, or a parameter: an address, a length, a number
 PLACES = tuple(f"numba.cuda.{each}." for each in ("threadIdx", "blockIdx", "blockDim", "gridDim"))
+PREDICATES = 7  # registers for conditions
 MADE_ANEW = 4  # instructions: what takes more is kept for each round of an unrolled loop, if a loop around leaves it alone
 
 
@@ -32,6 +33,7 @@ class Placing:
         self.arms = 0  # of branches around the present place, inside the innermost loop
         self.conditions = 0  # inside the innermost loop, on which it depends whether a round comes to the present place
         self.is_of_round = False  # what is placed is an address that the counter of an unrolled loop is part of
+        self.is_condition = False  # what is placed goes into a predicate
         self.fours: dict[Operation, int] = {}  # by loop done four rounds at a time: instructions that the four share
 
     def worth(self, op: Operation, slots: int, way: Way, *, is_moved: bool = True) -> None:
@@ -108,7 +110,8 @@ class Placing:
         if not numbers or None in made_of:
             return 0
         found = {tuple(state.get(each) for each in sorted(numbers)) for state in states}
-        return len(found) if len(found) < len(states) else 0
+        most = PREDICATES if self.is_condition else len(states) - 1
+        return len(found) if len(found) < len(states) and len(found) <= most else 0
 
     def stays(self, made_of: Sequence[Form | None], loop: For | While) -> bool:
         """Whether a loop does not change these values; the counters of unrolled loops are constants."""

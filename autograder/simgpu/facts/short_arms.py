@@ -15,7 +15,7 @@ from autograder.simgpu.facts.integers import Integers
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import APART
-from autograder.simgpu.facts.placing import MADE_ANEW, Placing
+from autograder.simgpu.facts.placing import MADE_ANEW, PREDICATES, Placing
 from autograder.simgpu.operations.expressions import Local
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Attribute, Subscript
@@ -37,7 +37,6 @@ from autograder.simgpu.operations.statements import (
 from autograder.simgpu.operations.steps import Block
 
 SHORT_ARM = 8  # instructions, at the most
-PREDICATES = 7  # registers for conditions
 
 
 class ShortArms:
