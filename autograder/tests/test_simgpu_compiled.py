@@ -55,6 +55,7 @@ def _compared(half: str) -> dict[str, list[bool]]:
     return agree
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("half", ["learned", "held"])
 def test_as_many_counters_of_unseen_kernels_agree_as_ever(half: str) -> None:
     agree = _compared(half)
