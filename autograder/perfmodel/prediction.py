@@ -199,12 +199,13 @@ def estimate(
     if binding == "launch overhead":
         assumptions.append("nothing waits for the host, which takes 19 us and more for each launch")
     ns = _together(breakdown)
+    is_a_flag = binding == "L2" and 2 * _stores_to_one_sector_ns(counters, specification) > breakdown["L2"]
     return Estimate(
         ns=ns,
         breakdown=breakdown,
         binding=binding,
         occupancy=fit.ratio,
-        advice=_advice(breakdown, counters, specification, fit),
+        advice=ONE_ELEMENT if is_a_flag else _advice(binding, counters, fit),
         assumptions=tuple(assumptions),
         specification=specification.name,
         occupancy_limit=fit.limit,
@@ -214,18 +215,13 @@ def estimate(
     )
 
 
-def _advice(
-    breakdown: Mapping[str, float], counters: Counters, specification: Specification, fit: Occupancy
-) -> str:
-    """What would relieve the slowest resource. Of latency: only what would change this launch's prediction.
+def _advice(binding: str, counters: Counters, fit: Occupancy) -> str:
+    """What would relieve a resource. Of latency: only what would change this launch's prediction.
 
     An instruction takes the same slot for one lane as for 32: where most lanes are off, these are to be put to work first.
     Where every place for a warp is taken there is no room for more; where each warp has as many loads in flight as it can
     have, that they are independent helps no further, and only fewer loads do.
     """
-    binding = max(breakdown, key=breakdown.__getitem__)
-    if binding == "L2" and 2 * _stores_to_one_sector_ns(counters, specification) > breakdown["L2"]:
-        return ONE_ELEMENT
     if binding == "issue" and 0 < counters.threads_per_instruction <= FEW_LANES:
         return IDLE_LANES.format(counters.threads_per_instruction)
     if binding != "latency":

@@ -68,7 +68,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: -longest.get(item.path, 0))
 
 
-@pytest.hookimpl
 def pytest_configure(config: pytest.Config) -> None:
     """Only the process that hears of all tests writes down how long they took."""
     if config.getoption("write_seconds") and not hasattr(config, "workerinput"):

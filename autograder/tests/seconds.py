@@ -53,16 +53,17 @@ def kept() -> Seconds:
 
 
 def write(took: Mapping[str, float], collected: Collection[str], file: Path = KEPT) -> None:
-    """Keeps how long cases took, by their names; of those that were collected and not run, what was known of them."""
+    """Keeps how long cases took, by their names; of those that were skipped or not asked for, what was known of them."""
     known = {f"{test}[{case}]": each for test, cases in kept().items() for case, each in cases.items()}
     of_test: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for nodeid in sorted(collected):
         test, case = test_and_case(nodeid)
         of_test[test][case] = round(took.get(nodeid, known.get(nodeid, 0.0)), 1 if took.get(nodeid, 0) > 1 else 2)
-    found = {
+    others = {test: cases for test, cases in kept().items() if test not in of_test}
+    found = others | {
         test: {case: each for case, each in cases.items() if each >= NOTICED}
         for test, cases in of_test.items()
         if len(cases) > 1 and sum(cases.values()) > BUDGET
     }
-    lines = (f"{json.dumps(test)}: {json.dumps(cases)}" for test, cases in found.items())
+    lines = (f"{json.dumps(test)}: {json.dumps(cases)}" for test, cases in sorted(found.items()))
     file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -114,7 +114,9 @@ def test_times_are_kept_of_tests_that_take_long_and_of_what_was_not_run_this_tim
     seconds.write({"t.py::long[b[0]]": 4.0, "t.py::long[c]": 0.01}, [*took, "t.py::long[c]"], file)
     assert json.loads(file.read_text()) == {"t.py::long": {"a": 3.0, "b[0]": 4.0}}
     seconds.write({}, ["t.py::short[a]"], file)
-    assert json.loads(file.read_text()) == {}, "a test that is no more is forgotten"
+    assert json.loads(file.read_text()) == {"t.py::long": {"a": 3.0, "b[0]": 4.0}}, "of a test not asked for all is kept"
+    seconds.write({"t.py::long[a]": 0.1, "t.py::long[b[0]]": 0.2}, took, file)
+    assert json.loads(file.read_text()) == {}, "it has become quick"
 
 
 def test_each_test_whose_times_are_kept_is_there() -> None:

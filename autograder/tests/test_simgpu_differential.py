@@ -47,39 +47,34 @@ def assert_same(body: str, ours: dict[str, np.ndarray], theirs: dict[str, np.nda
 @settings(max_examples=10, **steady)
 @given(st.integers(0, 2**32))
 def test_random_kernels_compute_what_python_computes_thread_by_thread(seed):
-    assert_as_python(seed)
+    assert_as(kernels.run_by_python, seed, simple=True)
 
 
 @pytest.mark.rest
 @settings(max_examples=200, **steady)
 @given(st.integers(0, 2**32))
 def test_many_random_kernels_compute_what_python_computes_thread_by_thread(seed):
-    assert_as_python(seed)
+    assert_as(kernels.run_by_python, seed, simple=True)
 
 
-def assert_as_python(seed):
+def assert_as(run, seed, *, simple):
+    """A random kernel leaves what `run` makes of its body; `simple`: one that plain Python computes alike."""
     choose = random.Random(seed)
-    body, arrays = kernels.random_body(choose, simple=True), kernels.inputs(choose)
-    assert_same(body, kernels.on_gpu(body, arrays, cuda), kernels.run_by_python(body, arrays))
+    body, arrays = kernels.random_body(choose, simple=simple), kernels.inputs(choose)
+    assert_same(body, kernels.on_gpu(body, arrays, cuda), run(body, arrays))
 
 
 @settings(max_examples=2, **steady)
 @given(st.integers(0, 2**32))
 def test_random_kernels_of_all_types_compute_what_numba_computes_on_the_cpu(seed):
-    assert_as_numba(seed)
+    assert_as(kernels.compiled_by_numba, seed, simple=False)
 
 
 @pytest.mark.rest
 @settings(max_examples=20, **steady)
 @given(st.integers(0, 2**32))
 def test_many_random_kernels_of_all_types_compute_what_numba_computes_on_the_cpu(seed):
-    assert_as_numba(seed)
-
-
-def assert_as_numba(seed):
-    choose = random.Random(seed)
-    body, arrays = kernels.random_body(choose, simple=False), kernels.inputs(choose)
-    assert_same(body, kernels.on_gpu(body, arrays, cuda), kernels.compiled_by_numba(body, arrays))
+    assert_as(kernels.compiled_by_numba, seed, simple=False)
 
 
 @pytest.mark.gpu

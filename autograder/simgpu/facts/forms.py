@@ -35,6 +35,11 @@ def wrapped(value: int) -> int:
     return value if -HALF <= value < HALF else (value + HALF) % (2 * HALF) - HALF
 
 
+def is_given(key: Hashable) -> bool:
+    """Whether an atom is what memory or a loop gives, not what is computed from other atoms."""
+    return isinstance(key, tuple) and key[0] in ("load", "round", "counter", "stored", "either", "atomic", "vote")
+
+
 class Forms:
     """The forms of one kernel, with their atoms."""
 

@@ -368,9 +368,7 @@ class MachineCode:
             op.slots = 0
             self._converted(op)
         elif isinstance(op, Compare):
-            self.placing.is_condition = True
-            self.placing.worth(op, self.arithmetic.width_compared(op.left, *op.others), way)
-            self.placing.is_condition = False
+            self.placing.worth(op, self.arithmetic.width_compared(op.left, *op.others), way, is_condition=True)
         elif isinstance(op, FunctionCall) and op.bodies:
             op.slots = 0
             for body in op.bodies.values():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.forms import Form, Forms, is_given
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber
@@ -33,13 +33,14 @@ class Placing:
         self.arms = 0  # of branches around the present place, inside the innermost loop
         self.conditions = 0  # inside the innermost loop, on which it depends whether a round comes to the present place
         self.is_of_round = False  # what is placed is an address that the counter of an unrolled loop is part of
-        self.is_condition = False  # what is placed goes into a predicate
         self.fours: dict[Operation, int] = {}  # by loop done four rounds at a time: instructions that the four share
 
-    def worth(self, op: Operation, slots: int, way: Way, *, is_moved: bool = True) -> None:
+    def worth(
+        self, op: Operation, slots: int, way: Way, *, is_moved: bool = True, is_condition: bool = False
+    ) -> None:
         """Notes what a value costs, unless it is in a register already, and before which loops it is computed.
 
-        `is_moved`: whether it is computed before a loop that leaves it alone.
+        `is_moved`: whether it is computed before a loop that leaves it alone; `is_condition`: it goes into a predicate.
         """
         op.slots = op.once = 0
         known = self.found.values.get(op)
@@ -55,7 +56,7 @@ class Placing:
         elif slots > MADE_ANEW and self.is_unrolled([known.form]):
             self.needed(op, slots, (*key, "kept"), [known.form], way)
         else:
-            self.place(op, slots, [known.form])
+            self.place(op, slots, [known.form], is_condition=is_condition)
 
     def is_unrolled(self, made_of: Sequence[Form | None]) -> bool:
         """Whether the innermost loop is unrolled and changes these values, otherwise than by adding constants."""
@@ -64,7 +65,9 @@ class Placing:
         bare = [None if each is None else self.integers.without_counters(each) for each in made_of]
         return self._moves(self.loops[-1], bare)
 
-    def place(self, op: Operation, slots: int, made_of: Sequence[Form | None]) -> None:
+    def place(
+        self, op: Operation, slots: int, made_of: Sequence[Form | None], *, is_condition: bool = False
+    ) -> None:
         """Adds instructions to an operation: each time, or once if the innermost loop does not change their operands.
 
         In an arm of a branch, the address of each round of an unrolled loop is computed anew.
@@ -72,7 +75,7 @@ class Placing:
         is_anew = self.is_of_round and self.arms > 0 and self.integers.is_written_out(self.loops[-1])
         if not self.loops or is_anew or not self.stays(made_of, self.loops[-1]):
             values = self._values_in_rounds(made_of)
-            if values:
+            if values and not (is_condition and values > PREDICATES):
                 self._first_written_out().before += values * slots
             else:
                 op.slots += slots
@@ -105,13 +108,12 @@ class Placing:
                 for part in (number, *self.forms.inside(number)):
                     if part in states[0]:
                         numbers.add(part)
-                    elif _is_of_a_round(self.forms.key_of(part)) and self.forms.loops_of((0, ((part, 1),))):
+                    elif is_given(self.forms.key_of(part)) and self.forms.loops_of((0, ((part, 1),))):
                         return 0
         if not numbers or None in made_of:
             return 0
         found = {tuple(state.get(each) for each in sorted(numbers)) for state in states}
-        most = PREDICATES if self.is_condition else len(states) - 1
-        return len(found) if len(found) < len(states) and len(found) <= most else 0
+        return len(found) if len(found) < len(states) else 0
 
     def stays(self, made_of: Sequence[Form | None], loop: For | While) -> bool:
         """Whether a loop does not change these values; the counters of unrolled loops are constants."""
@@ -204,8 +206,3 @@ class Placing:
     def _moves(self, loop: Operation, made_of: Iterable[Form | None]) -> bool:
         """Whether an unrolled loop changes these values."""
         return any(each is None or loop in self.forms.loops_of(each) for each in made_of)
-
-
-def _is_of_a_round(key: Hashable) -> bool:
-    """Whether an atom is what a loop or memory gives, not what is computed from other atoms."""
-    return isinstance(key, tuple) and key[0] in ("load", "round", "counter", "stored", "either", "atomic", "vote")

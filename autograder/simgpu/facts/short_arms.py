@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable
 from functools import cached_property
 
-from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.forms import Form, Forms, is_given
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.integers import Integers
 from autograder.simgpu.facts.known import KnownNumber
@@ -78,7 +78,7 @@ class ShortArms:
         if loop not in self.forms.loops_of((0, ((number, 1),))) or self.integers.constants_of(number) is not None:
             return True
         key = self.forms.key_of(number)
-        return isinstance(key, tuple) and key[0] not in ("load", "round", "counter", "stored", "either", "atomic", "vote")
+        return isinstance(key, tuple) and not is_given(key)
 
     def size(self, part: Operation) -> int:
         """The instructions of an operation and its parts, without those that are computed before a loop around."""
