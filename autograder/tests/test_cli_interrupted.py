@@ -17,7 +17,7 @@ from autograder.tests.test_grading_bad_input import GOOD
 pytestmark = pytest.mark.long(50)  # most of which it waits
 
 ROOT = labs_root().parent
-SIZE = 8
+SIZE = 6
 
 
 def command(folder, out):

@@ -327,6 +327,7 @@ def test_what_is_to_be_predicted_is_hidden_until_its_cell_is_run(server: Server)
         assert not any(student.asks(HIDDEN))
 
 
+@pytest.mark.rest  # the test above runs all cells of a lab there, and others grade the solution
 @needs_make
 def test_the_model_solution_gets_all_points_in_jupyterlab(server: Server, course: Path) -> None:
     solution = json.loads((ROOT / LAB_1.replace("labs", "solutions", 1)).read_text(encoding="utf-8"))
