@@ -47,9 +47,9 @@ class Compiler:
         namespace = {name: self._meaning(function.names[name]) for name in used if name in function.names}
         plain = types.FunctionType(code_of(function), namespace, function.name)
         if function.kind == "device":
-            return cuda.jit(plain, device=True)
-        limit = {"max_registers": function.max_registers} if function.max_registers else {}
-        return cuda.jit(plain, **limit)
+            return cuda.jit(plain, device=True, fastmath=function.options.fastmath)
+        limit = {"max_registers": function.options.max_registers} if function.options.max_registers else {}
+        return cuda.jit(plain, fastmath=function.options.fastmath, **limit)
 
     def _meaning(self, value: object) -> Any:
         if isinstance(value, Function):

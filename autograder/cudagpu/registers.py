@@ -40,7 +40,7 @@ def registers_per_thread(
     ptx = _ptx(function, arguments, compute_capability)
     if ptx is None:
         return None
-    limit = [f"-maxrregcount={function.max_registers}"] if function.max_registers else []
+    limit = [f"-maxrregcount={function.options.max_registers}"] if function.options.max_registers else []
     for assembler in assemblers():  # one that is older than the PTX refuses it
         used = _assembled(assembler, ptx, compute_capability, limit)
         if used is not None:
@@ -96,7 +96,8 @@ def _ptx(function: Function, arguments: Sequence[object], compute_capability: tu
 
             types = tuple(numba.typeof(each) for each in arguments)
             plain = Compiler().dispatcher(function).py_func
-            ptx: str = cuda.compile_ptx(plain, types, device=False, cc=compute_capability)[0]
+            fastmath = function.options.fastmath
+            ptx: str = cuda.compile_ptx(plain, types, device=False, cc=compute_capability, fastmath=fastmath)[0]
             return ptx
         except Exception:  # no libNVVM, an architecture that it no longer knows, a kernel that does not compile
             return None

@@ -20,10 +20,11 @@ import numpy as np
 from autograder import run_texts
 from autograder.errors import KernelFault
 from autograder.language import overloads
-from autograder.language.program import Casts, Function, Kind, Namespace, Reference
+from autograder.language.program import PLAIN, Casts, Function, Kind, Namespace, Options, Reference
 
 _CELL = re.compile(r"<ipython-input-(\d+)-|ipykernel_\d+[/\\]\d+\.py$|^<.*>$")
 
+RANDOM = "numba.cuda.random"  # its functions are Python in Numba, and one operation each here
 LIBRARIES = ("numba", "numpy", "math", "cmath", "operator", "builtins")  # modules whose names the device knows itself
 
 _sources: dict[types.CodeType, tuple[ast.FunctionDef, str, str]] = {}  # each live function's source is parsed once
@@ -122,6 +123,8 @@ def as_constant(value: Any) -> object:
             return value
         return overloaded or from_python(value, "host")
     py_func = getattr(value, "py_func", None)
+    if isinstance(py_func, types.FunctionType) and py_func.__module__ == RANDOM:
+        return Reference(f"{RANDOM}.{py_func.__name__}")
     if isinstance(py_func, types.FunctionType):  # numba.jit or a real numba.cuda dispatcher
         return from_python(py_func, "device")
     return value
@@ -186,14 +189,14 @@ class EnumNames:
 
 
 def from_python(
-    function: types.FunctionType, kind: Kind, max_registers: int | None = None, casts: Casts | None = None
+    function: types.FunctionType, kind: Kind, options: Options = PLAIN, casts: Casts | None = None
 ) -> Function:
     """The `Function` of a live Python function; raises `KernelFault` where its source cannot be had."""
     code = function.__code__
     if code not in _sources:
         _sources[code] = _parse(function)
     node, file, text = _sources[code]
-    return Function(function.__name__, kind, node, file, text, LiveNames(function), max_registers, casts)
+    return Function(function.__name__, kind, node, file, text, LiveNames(function), options, casts)
 
 
 def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:

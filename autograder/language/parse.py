@@ -89,8 +89,8 @@ def _define(statement: ast.stmt, cell: Cell, names: ModuleNames, functions: dict
     """Notes what one top-level statement defines. Statements that define nothing are ignored."""
     if isinstance(statement, ast.FunctionDef):
         kind: Kind
-        kind, registers, problem = decorated_kind(statement, names, cell.file)
-        function = Function(statement.name, kind, statement, cell.file, cell.text, names, registers)
+        kind, options, problem = decorated_kind(statement, names, cell.file)
+        function = Function(statement.name, kind, statement, cell.file, cell.text, names, options)
         names.definitions[statement.name] = function if problem is None else as_broken(statement.name, problem)
         names._values.pop(statement.name, None)
         if problem is None:

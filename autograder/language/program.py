@@ -45,6 +45,17 @@ class Casts:
     result: Any
 
 
+@dataclass(frozen=True)
+class Options:
+    """What @cuda.jit is told about the code that the compiler makes."""
+
+    max_registers: int | None = None
+    fastmath: bool = False
+
+
+PLAIN = Options()
+
+
 @dataclass(frozen=True, eq=False)
 class Function:
     """One function of a program: its syntax tree, the text it came from, and what its free names mean.
@@ -59,7 +70,7 @@ class Function:
     file: str
     text: str  # the whole text of that file or cell
     names: Mapping[str, object] = field(repr=False)
-    max_registers: int | None = None
+    options: Options = PLAIN
     casts: Casts | None = None
 
     @classmethod

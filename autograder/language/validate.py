@@ -7,9 +7,10 @@ import builtins
 import weakref
 from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
+from dataclasses import replace
 
 from autograder.errors import BrokenDefinition, Line, SubmissionError, as_broken
-from autograder.language.program import Function, Kind, Namespace, Reference
+from autograder.language.program import PLAIN, Function, Kind, Namespace, Options, Reference
 from autograder.language.quoting import quoted
 
 ALLOWED_NODES = (
@@ -44,44 +45,46 @@ MOST_BITS = 128  # of an integer constant; Numba's own types end at 64
 
 def decorated_kind(
     node: ast.FunctionDef, names: Mapping[str, object], file: str
-) -> tuple[Kind, int | None, SubmissionError | None]:
-    """What a function's decorators make of it: (kind, max_registers, what is wrong with them)."""
+) -> tuple[Kind, Options, SubmissionError | None]:
+    """What a function's decorators make of it: (kind, what the compiler is told, what is wrong with them)."""
     if not node.decorator_list:
-        return "host", None, None
+        return "host", PLAIN, None
     line = Line(file, node.lineno)
     if len(node.decorator_list) > 1:
         problem = SubmissionError(f"`{node.name}` has several decorators; only @cuda.jit is allowed.", line=line)
-        return "host", None, problem
+        return "host", PLAIN, problem
     decorator = node.decorator_list[0]
     call = decorator if isinstance(decorator, ast.Call) else None
     path = dotted(call.func if call else decorator, names)
     if path not in _JIT_PATHS:
         if (missing := _missing_root(decorator, names)) is not None:
-            return "host", None, missing
+            return "host", PLAIN, missing
         written = quoted(decorator, 60)
         if written.startswith("cuda.jit") and "cuda" not in names:
-            return "host", None, SubmissionError(
+            return "host", PLAIN, SubmissionError(
                 f"`{node.name}` is under @cuda.jit, and `cuda` is imported nowhere.", line=line,
                 remedy="Above it belongs: from numba import cuda.",
             )  # fmt: skip
-        return "host", None, SubmissionError(
+        return "host", PLAIN, SubmissionError(
             f"`{node.name}` has the decorator @{written}, which a submission cannot use.", line=line,
             remedy="Use @cuda.jit for kernels and @cuda.jit(device=True) for device functions.",
         )  # fmt: skip
     kind: Kind = "kernel"
-    registers: int | None = None
+    options = PLAIN
     for keyword in call.keywords if call else []:
         if keyword.arg not in _JIT_OPTIONS:
-            return kind, None, SubmissionError(f"@cuda.jit has no option `{keyword.arg}` here.", line=line)
+            return kind, PLAIN, SubmissionError(f"@cuda.jit has no option `{keyword.arg}` here.", line=line)
         value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
         if keyword.arg == "device" and value is True:
             kind = "device"
         if keyword.arg == "max_registers" and isinstance(value, int):
             if not 1 <= value <= MOST_REGISTERS:
                 problem = SubmissionError(f"max_registers is at least 1 and at most {MOST_REGISTERS}.", line=line)
-                return kind, None, problem
-            registers = value
-    return kind, registers, None
+                return kind, PLAIN, problem
+            options = replace(options, max_registers=value)
+        if keyword.arg == "fastmath" and value is True:
+            options = replace(options, fastmath=True)
+    return kind, options, None
 
 
 def _missing_root(decorator: ast.expr, names: Mapping[str, object]) -> BrokenDefinition | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from autograder.errors import KernelFault, UsageError
 from autograder.language.live import as_dtype, from_python
-from autograder.language.program import Casts, Function, Kind, reachable
+from autograder.language.program import Casts, Function, Kind, Options, reachable
 from autograder.language.validate import validate_kernel
 from autograder.records.hazards import Hazard, name_of
 from autograder.simgpu.exceptions import Debug
@@ -199,9 +199,13 @@ class Kernel:
         if types_given not in self._compiled:
             kind: Kind = "device" if self.is_device else "kernel"
             self._compiled[types_given] = from_python(
-                self.py_func, kind, self.options.get("max_registers"), self.options.get("casts")
+                self.py_func, kind, self.for_the_compiler, self.options.get("casts")
             )
         return self._compiled[types_given]
+
+    @property
+    def for_the_compiler(self) -> Options:
+        return Options(self.options.get("max_registers"), bool(self.options.get("fastmath")))
 
     @property
     def __autograder_function__(self) -> Function:

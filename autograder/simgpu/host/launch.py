@@ -357,7 +357,7 @@ class RunningLaunch(LaunchState):
             hazards=self.hazards,
             array_bytes=sum(buffer.data.nbytes for buffer in self.buffers),
             allocations=frozenset(id(buffer.owner) for buffer in self.buffers),
-            registers_per_thread=self.kernel.max_registers,
+            registers_per_thread=self.kernel.options.max_registers,
             fault=fault,
             raised=self.raised,
         )
