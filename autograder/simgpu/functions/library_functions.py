@@ -74,21 +74,26 @@ def _extreme(function: Callable[..., Arithmetic]) -> Compute:
     return lambda call, values: extreme_of(call, function, values)
 
 
-_SPECIAL = """sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh
-arctanh degrees radians"""
-_UNIVERSAL = """add subtract multiply divide true_divide floor_divide remainder mod negative positive sign square
-reciprocal logaddexp logaddexp2 cbrt deg2rad rad2deg conjugate power pow
+_SPECIAL = "log log2 log10 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh degrees radians"
+_UNIVERSAL = """divide true_divide deg2rad rad2deg conjugate
 logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
-invert left_shift right_shift equal not_equal less less_equal greater greater_equal signbit nextafter
-isnat ldexp gcd lcm"""
+invert left_shift right_shift equal not_equal less less_equal greater greater_equal isnat"""
+# What numba-cuda (0.30.4, ufuncs.py) has for no kernel, and what to write instead.
+_REFUSED = {
+    **{name: f"math.{name}(...)" for name in "sqrt exp exp2 expm1 log1p fabs floor ceil trunc fmod".split()},
+    **{name: f"math.{name}(...)" for name in "isinf isfinite copysign ldexp nextafter".split()},
+    "add": "x + y", "subtract": "x - y", "multiply": "x * y", "floor_divide": "x // y", "remainder": "x % y", "mod": "x % y",
+    "negative": "-x", "positive": "x", "sign": "(x > 0) - (x < 0)", "square": "x * x", "reciprocal": "1 / x",
+    "power": "x ** y", "pow": "x ** y", "abs": "abs(x)", "absolute": "abs(x)", "cbrt": "cuda.cbrt(x)", "rint": "round(x)",
+    "round": "round(x)",
+    "logaddexp": "math.log(math.exp(x) + math.exp(y))", "logaddexp2": "math.log2(2.0 ** x + 2.0 ** y)",
+    "signbit": "math.copysign(1.0, x) < 0", "gcd": "a loop of y, x = x % y, y", "lcm": "x // gcd * y, with a loop for gcd",
+}  # fmt: skip
 _COMPUTE: dict[str, Compute] = {
     **{name: _in_numpys_types(getattr(np, name)) for name in _UNIVERSAL.split()},
     **{name: _of_float(getattr(np, name), special=True) for name in _SPECIAL.split()},
-    **{name: _of_float(getattr(np, name), special=False) for name in ("fabs", "floor", "ceil", "trunc", "rint")},
-    **{name: _of_two_floats(getattr(np, name), special=True) for name in ("arctan2", "atan2", "hypot", "fmod")},
-    **{name: _asking(getattr(np, name)) for name in ("isnan", "isinf", "isfinite")},
-    "copysign": _of_two_floats(np.copysign, special=False),
-    "abs": _in_numpys_types(np.abs), "absolute": _in_numpys_types(np.abs),
+    **{name: _of_two_floats(getattr(np, name), special=True) for name in ("arctan2", "atan2", "hypot")},
+    "isnan": _asking(np.isnan),
     "maximum": _extreme(larger), "minimum": _extreme(smaller), "fmax": _extreme(np.fmax), "fmin": _extreme(np.fmin),
 }  # fmt: skip
 
@@ -147,6 +152,17 @@ def _register_universal(name: str) -> None:
 
 for _name in _COMPUTE:
     _register_universal(_name)
+
+
+def _refused(instead: str) -> Handler:
+    def handler(call: Call, *given: Value) -> Value:
+        raise call.fault(f"Numba has no {call.name} in a kernel.", f"Write {instead}.")
+
+    return handler
+
+
+for _name, _instead in _REFUSED.items():
+    intrinsic(f"numpy.{_name}")(_refused(_instead))
 
 # -- operator.add and friends -------------------------------------------------------------------------------------
 

@@ -87,7 +87,7 @@ def to_complex(call: Call, real: Number, imag: Number | None = None, /) -> Arith
     return complex_of(real, imaginary, nt.COMPLEX64 if narrow else nt.COMPLEX128)
 
 
-@intrinsic("builtins.round", "numpy.round")
+@intrinsic("builtins.round")
 def rounded(call: Call, number: Real, ndigits: Cut | None = None, /) -> Arithmetic:
     """The nearest integer (int64), or the nearest number of so many digits after the point."""
     call.count("conversions")

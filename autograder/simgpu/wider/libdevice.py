@@ -17,11 +17,12 @@ _OF_ONE = {
     **{name: getattr(np, name) for name in "sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p sqrt".split()},
     **{name: getattr(np, name) for name in "cbrt fabs floor ceil trunc rint".split()},
     **{name: getattr(np, f"arc{name[1:]}") for name in "asin acos atan asinh acosh atanh".split()},
-    "rsqrt": lambda v: 1 / np.sqrt(v), "rcp": lambda v: 1 / v, "modf": np.modf,
+    "rsqrt": lambda v: 1 / np.sqrt(v), "modf": np.modf,
     "round": lambda v: np.trunc(v + np.copysign(v.dtype.type(0.5), v)), "exp10": lambda v: np.power(10.0, v),
     "sincos": lambda v: (np.sin(v), np.cos(v)), "sinpi": lambda v: np.sin(np.pi * v),
     "cospi": lambda v: np.cos(np.pi * v),
 }  # fmt: skip
+_FAST = "cos exp exp10 log log2 log10 pow sin sincos tan".split()  # of float32 alone; `fdividef` is below
 _OF_TWO = {
     **{name: getattr(np, name) for name in "fmod hypot copysign fmin fmax".split()},
     "atan2": np.arctan2, "pow": np.power, "fdim": lambda a, b: np.fmax(a - b, 0),
@@ -58,4 +59,5 @@ def _of_three(function: Callable[..., Arithmetic], dtype: np.dtype) -> Handler:
 for _make, _functions in ((_of_one, _OF_ONE), (_of_two, _OF_TWO), (_of_three, {"fma": lambda a, b, c: a * b + c})):
     for _name, _function in _functions.items():
         intrinsic(f"{CUDA}.libdevice.{_name}")(_make(_function, nt.FLOAT64))
-        intrinsic(f"{CUDA}.libdevice.{_name}f", f"{CUDA}.libdevice.fast_{_name}f")(_make(_function, nt.FLOAT32))
+        _paths = [f"{CUDA}.libdevice.{each}{_name}f" for each in ("", "fast_") if not each or _name in _FAST]
+        intrinsic(*_paths)(_make(_function, nt.FLOAT32))
