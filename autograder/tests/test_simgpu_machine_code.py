@@ -25,6 +25,7 @@ from autograder.simgpu.operations.loops import While
 from autograder.simgpu.operations.lowering import Lowering
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary
+from autograder.simgpu.operations.powers import POWERS
 from autograder.simgpu.operations.statements import UpdateElement
 
 cuda = cuda_module.build_module()
@@ -86,13 +87,6 @@ def test_arithmetic_of_integers_costs_what_was_counted(text: str, counted: str) 
     assert cost(f"c[i] = {text}", text) == TABLE["int64"][counted]
 
 
-@pytest.mark.parametrize("name", ["sqrt", "exp", "log", "sin", "tanh", "floor"])
-def test_functions_cost_what_was_counted_of_their_type(name: str) -> None:
-    assert cost(f"a[i] = math.{name}(b[i])", f"math.{name}(b[i])") == TABLE["float32"][f"math.{name}"]
-    of_integers = cost(f"a[i] = math.{name}(c[i])", f"math.{name}(c[i])")
-    assert of_integers == TABLE["float64"][f"math.{name}"], "Numba computes them as float64"
-
-
 @pytest.mark.parametrize(
     ("exponent", "products"), [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (10, 4)]
 )  # what the machine code of sm_90 has, by the emulator
@@ -100,7 +94,7 @@ def test_a_constant_whole_exponent_is_written_out_as_products(exponent: int, pro
     assert cost(f"a[i] = a[i] ** {exponent}", f"a[i] ** {exponent}") == products
     whole = cost(f"c[i] = c[i] ** {exponent}", f"c[i] ** {exponent}")
     assert whole == products * TABLE["int64"]["product"]
-    assert cost("a[i] = a[i] ** n", "a[i] ** n") > 50, "one that is known at the launch only is a function"
+    assert cost("a[i] = a[i] ** n", "a[i] ** n") == POWERS[np.dtype(np.float32)].once + READ, "and bits, at the launch"
 
 
 def test_quotient_and_remainder_of_the_same_numbers_have_their_work_in_common() -> None:
@@ -123,9 +117,8 @@ def test_the_table_is_that_of_the_script() -> None:
         *instruction_costs.OF_INTEGERS, "comparison", "quotient beside the remainder",
         "quotient by a constant beside the remainder",
     }  # fmt: skip
-    functions = {f"math.{name}" for name in (*instruction_costs.FUNCTIONS, *instruction_costs.OF_TWO)}
     for kind in ("float32", "float64", "float32, fastmath"):
-        assert set(TABLE[kind]) == {*instruction_costs.OF_FLOATS, *functions, "from an integer"}
+        assert set(TABLE[kind]) == {*instruction_costs.OF_FLOATS, "from an integer"}
     assert all(number >= 1 for kind in TABLE.values() for number in kind.values())
 
 

@@ -17,12 +17,15 @@ from autograder.simgpu.measurements.machine_code_emulator.quotients_and_function
     BITS,
     BLOCK,
     BODIES,
+    FAST,
     GRID,
     KERNELS,
+    NUMBERS,
     RESULT,
     ROTATIONS,
     ROUNDS,
     SIDES,
+    SINGLES,
     STEPS,
     TREES,
     WARPS,
@@ -120,3 +123,15 @@ def test_constants_of_64_bits_are_moved_in_each_round_and_once_for_two_calls() -
 
 def test_arms_that_differ_by_a_number_are_one_statement() -> None:
     assert ours("arms: one loaded before") - COUNTED["arms: one loaded before"] <= 4 * WARPS
+
+
+@pytest.mark.parametrize("name", [*SINGLES, *NUMBERS, *FAST])
+def test_numbers_of_the_source_and_functions_are_within_a_twentieth_of_machine_code(name: str) -> None:
+    assert abs(ours(name) / COUNTED[name] - 1) < 0.05
+
+
+def test_what_is_stored_as_float32_is_computed_so_where_that_gives_the_same() -> None:
+    one = COUNTED["half"]
+    assert ours("half") == ours("double") == ours("one more") == one
+    assert ours("a tenth") - one == COUNTED["a tenth"] - one == 4 * WARPS, "float32 has no such number"
+    assert ours("two steps") >= one + 12 * WARPS <= COUNTED["two steps"], "only the last step is rounded"

@@ -95,7 +95,7 @@ class Counting:
         if is_left_out:
             row = self.books.left_out(op, place.mask)
         else:
-            row = self.books.instruction(op, place.mask, not (is_met or is_sunk))
+            row = self.books.instruction(op, place.mask, not (is_met or is_sunk or op.has_own_accesses))
         if is_met and not is_left_out:
             self.books.issued(op, place.mask, op.slots_in_arm)
         if not place.mask.active:

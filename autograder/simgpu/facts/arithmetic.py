@@ -11,28 +11,33 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from autograder.language.numeric_types import TypeReference
 from autograder.simgpu.facts.found import Found
-from autograder.simgpu.facts.halves import REGISTER, Halves
+from autograder.simgpu.facts.halves import REGISTER, Halves, everything_called
 from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
-from autograder.simgpu.facts.known import Known, KnownNumber
-from autograder.simgpu.facts.literals import literal_value
-from autograder.simgpu.operations.expressions import Captured, Constant
+from autograder.simgpu.facts.known import Known, KnownName, KnownNumber
+from autograder.simgpu.facts.literals import is_literal, literal_value
+from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.long_quotients import COMPLEX
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Binary, Compare
-from autograder.simgpu.operations.statements import UpdateName
+from autograder.simgpu.operations.powers import POWERS, may_have_rounds
+from autograder.simgpu.operations.statements import Assign, Element, UpdateElement, UpdateName
+from autograder.simgpu.operations.steps import Block
 
 SHIFT = 2  # of 64 bits
 BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
+NARROWED_QUOTIENT = 1  # of a quotient that float32 computes: its number of the source
 MOVES = 2  # of a number of 64 bits whose low half is not zero, such as 0.1
 NATURAL_QUOTIENT = 2  # by a constant, of what 32 bits hold and is never negative: a product and a shift
 SHORT, SHORT_REMAINDER = 17, 8  # bits with the sign, and what a remainder of them takes: the product is cut to 16 bits
+UNSIGNED_QUOTIENT = 29  # or remainder, of unsigned integers of 64 bits
 LESS_OF_A_WORD = 8  # instructions, where what is divided by a variable has 32 bits and a sign
 LESS_OF_WORDS = 25  # instructions, where neither number is negative or has more than 32 bits
 POSITIVE_QUOTIENT = 10  # by a constant, of an integer of 64 bits that a condition keeps from being negative
@@ -50,7 +55,56 @@ class Arithmetic:
         self.integers = integers
         self.narrow = _narrow(found)
         self.in_places = _in_places(found)
+        self.narrowed: frozenset[Operation] = frozenset()  # what is computed as float32 for its result is stored as that
+        self.is_fast = False  # with fastmath
+        self.in_a_loop = False  # that goes round
+        self.in_four_rounds = False  # the innermost loop does four rounds at a time, which share their numbers
         self.halves: Halves  # of the kernel that is gone through
+
+    def begin(self, body: Block) -> None:
+        """Begins with a kernel."""
+        self.is_fast = body.function.options.fastmath
+        self.halves = Halves(self.found, self.integers.forms, self.integers, body)
+        self.narrowed = frozenset(each for each in self._stored_as_singles(body) if self._is_narrowed(each))
+
+    def _stored_as_singles(self, body: Block) -> Iterator[Operation]:
+        """What is converted to float32, as soon as it is computed."""
+        for each in everything_called(body):
+            if isinstance(each, Assign) and any(map(self._is_single_element, each.targets)):
+                yield each.operand
+            elif isinstance(each, UpdateElement) and self.dtype_of(each.reached) == np.float32:
+                yield each
+            elif isinstance(each, FunctionCall) and len(each.arguments) == 1:
+                callee = self.found.values.get(each.callee)
+                if isinstance(callee, KnownName) and isinstance(callee.value, TypeReference):
+                    if callee.value.dtype == np.float32:
+                        yield each.arguments[0]
+
+    def _is_single_element(self, target: Operation) -> bool:
+        reached = self.found.reached.get(target.reached) if isinstance(target, Element) else None
+        return reached is not None and reached.array.dtype == np.float32
+
+    def _is_narrowed(self, op: Operation) -> bool:
+        """Whether float32 computes the same: of two float32, a sum, product or quotient of float64 is rounded to just that.
+
+        LLVM's InstCombine does it (visitFPTrunc). A number of the source has to be one that float32 holds.
+        """
+        if isinstance(op, Binary):
+            left, right = op.left, op.right
+        elif isinstance(op, UpdateElement):
+            left, right = op.reached, op.operand
+        else:
+            return False
+        if op.kind not in (ast.Add, ast.Sub, ast.Mult, ast.Div):
+            return False
+        are_double = any(self.dtype_of(each) != np.float32 for each in (left, right))
+        return are_double and self._is_single(left) and self._is_single(right)
+
+    def _is_single(self, side: Operation) -> bool:
+        if not is_literal(side, self.found):
+            return self.dtype_of(side) == np.float32
+        value = literal_value(side, self.found)
+        return value is not None and float(np.float32(value)) == value
 
     def of(
         self, op: Operation, kind: type[ast.operator], left: Operation, right: Operation, way: Way
@@ -67,13 +121,23 @@ class Arithmetic:
         if dtype is None:
             return 1
         exponent = sides[1].constant if kind is ast.Pow and isinstance(sides[1], KnownNumber) else None
+        op.divides_in_parts = False
         if isinstance(exponent, int) and dtype.kind in "fiu":
             return self._of_a_known_power(exponent, dtype)
+        if kind is ast.Pow and may_have_rounds(dtype, self.dtype_of(right)):
+            op.divides_in_parts = True
+            return POWERS[dtype].once
         if dtype.kind in "fc":
+            if op in self.narrowed:
+                dtype = np.dtype(np.float32)
             divisor = self._number(right)
             if kind is ast.Div and divisor and abs(math.frexp(divisor)[0]) == 0.5:
                 kind = ast.Mult  # by its reciprocal, which is exact
             return self._of_floats(op, kind, dtype, sides, way)
+        if dtype == np.uint64 and kind in (ast.FloorDiv, ast.Mod) and not self._is_known(sides[1]):
+            if all(each.kind == "u" and each.itemsize == 8 for each in dtypes):
+                op.divides_in_parts = True
+                return UNSIGNED_QUOTIENT
         if dtype.kind == "u" and (unsigned := self._of_unsigned(op, kind, sides, dtypes)) is not None:
             return unsigned
         if kind in (ast.FloorDiv, ast.Mod):
@@ -137,6 +201,9 @@ class Arithmetic:
         known = self.found.values.get(op)
         return isinstance(known, KnownNumber) and known.constant is not None
 
+    def _is_known(self, known: Known | None) -> bool:
+        return self.integers.constant(known) is not None
+
     def _is_one_product(self, op: Operation) -> bool:
         """Whether a value is a product of integers of 32 bits, or its low half alone: one instruction."""
         if not isinstance(op, Binary) or op.kind is not ast.Mult:
@@ -168,7 +235,7 @@ class Arithmetic:
         products = max(0, abs(exponent).bit_length() + abs(exponent).bit_count() - 2)
         if dtype.kind != "f":
             return products * of_integers("product")
-        return products * of_floats("product", dtype) + (of_floats("quotient", dtype) if exponent < 0 else 0)
+        return products * of_floats("product", dtype) + (of_floats("reciprocal", dtype) if exponent < 0 else 0)
 
     def _of_product(self, op: Operation, left: Operation, right: Operation, sides: Sequence[Known | None]) -> int:
         if self.halves.is_low(op) or self.halves.fits(left, right):
@@ -181,24 +248,57 @@ class Arithmetic:
     def _of_floats(
         self, op: Operation, kind: type[ast.operator], dtype: np.dtype, sides: Sequence[Known | None], way: Way
     ) -> int:
-        converted = of_floats("from an integer", dtype) * sum(self._is_converted(each, dtype, way) for each in sides)
+        converted = 0
+        if op not in self.narrowed:
+            converted = of_floats("from an integer", dtype) * sum(self._is_converted(each, dtype, way) for each in sides)
         if dtype == np.float64 and isinstance(op, Binary):
             converted += sum(map(self._moves_of, op.parts()))
+        if kind is ast.Div and dtype.kind == "f" and isinstance(op, (Binary, UpdateName, UpdateElement)):
+            return converted + self._of_a_quotient(op, dtype)
         if kind in (ast.Add, ast.Sub) and op.multiplies and dtype.kind == "f":
-            return converted
-        op.divides_in_parts = kind is ast.Div and dtype.kind == "f"
+            return converted + self._second_number(op, dtype)
+        op.divides_in_parts = False
         if dtype.kind == "c":
             if kind is ast.Div:  # beside the arm that a lane takes
                 return converted + COMPLEX[dtype.itemsize][0]
             return converted + (4 if kind is ast.Mult else 2)  # on the real and imaginary parts
-        return of_floats("floor quotient" if kind is ast.FloorDiv else NAMES.get(kind, "sum"), dtype) + converted
+        name = "floor quotient" if kind is ast.FloorDiv else NAMES.get(kind, "sum")
+        return of_floats(name, dtype, is_fast=self.is_fast) + converted
+
+    def _of_a_quotient(self, op: Binary | UpdateName | UpdateElement, dtype: np.dtype) -> int:
+        """Of floats. A reciprocal is not multiplied by what it is of; a number of the source is brought into registers."""
+        is_fast = self.is_fast and dtype == np.float32
+        op.divides_in_parts = not is_fast
+        slots = of_floats("quotient", dtype, is_fast=is_fast)
+        above = self._number(op.left) if isinstance(op, Binary) else None
+        if dtype == np.float64 and above is not None and abs(above) == 1:
+            return of_floats("reciprocal", dtype)
+        if op in self.narrowed:
+            slots += NARROWED_QUOTIENT
+        return slots
+
+    def has_a_slow_way(self, op: Binary) -> bool:
+        """Whether a quotient is one of floats, and none by a power of two: it has a subroutine for some numbers."""
+        divisor = self._number(op.right)
+        return self.is_real(op) and not (divisor and abs(math.frexp(divisor)[0]) == 0.5)
+
+    def _second_number(self, op: Operation, dtype: np.dtype) -> int:
+        """Of `x * 2 - 1`: a multiply-add has room for one number of the source, of 64 bits for none beside another."""
+        sides = op.parts() if isinstance(op, Binary) else ()
+        if self.in_a_loop:  # it is in a register before it
+            return 0
+        numbers = [each for each in sides if is_literal(each, self.found) and literal_value(each, self.found)]
+        products = [each for each in sides if isinstance(each, Binary) and each.kind is ast.Mult]
+        if not numbers or not any(is_literal(each, self.found) for product in products for each in product.parts()):
+            return 0
+        if dtype.itemsize < 8:
+            return 1
+        return MOVES - max(map(self._moves_of, numbers))
 
     def _moves_of(self, op: Operation) -> int:
         """The instructions that bring a number of the source into registers: an operand has room for 32 bits of it."""
-        value = op.constant if isinstance(op, Constant) else op.found if isinstance(op, Captured) else None
-        if not isinstance(value, (float, np.floating)):
-            return 0
-        return MOVES if np.float64(value).view(np.uint64) & 0xFFFFFFFF else 0
+        value = literal_value(op, self.found) if is_literal(op, self.found) and not self.in_four_rounds else None
+        return MOVES if value is not None and np.float64(value).view(np.uint64) & 0xFFFFFFFF else 0
 
     def _is_converted(self, given: Known | None, dtype: np.dtype, way: Way) -> bool:
         """Whether an operand is converted here: it is of another type, no constant, and has not been converted before."""

@@ -15,14 +15,25 @@ from autograder.language.numeric_types import TypeReference
 from autograder.simgpu.facts.addresses import Addresses
 from autograder.simgpu.facts.arithmetic import Arithmetic
 from autograder.simgpu.facts.found import Found
-from autograder.simgpu.facts.instruction_costs import constants_of_function, of_function, of_integers
+from autograder.simgpu.facts.instruction_costs import of_floats, of_function, of_integers
 from autograder.simgpu.facts.integers import Way
 from autograder.simgpu.facts.known import KnownName, KnownNumber
+from autograder.simgpu.facts.library import RANDOM
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For
+from autograder.simgpu.operations.operation import Operation, everything_in
+from autograder.simgpu.operations.operators import Binary
 
 GRID = 5  # by dimension
+OF_SEVERAL = {2: 2, 4: 2, 8: 3}  # each step of the least or greatest of more than two floats, by their size
+IN_COMMON = {"sin": "cos", "cos": "sin"}  # of one angle: what brings it into the first quadrant
+REDUCED = {False: 7, True: 3}  # instructions that the second of them has less, of float32 and of float64
+OF_A_STATE = 2  # loads of a random generator's state, or stores
+DRAWN = {  # the instructions of a random number, beside them
+    f"{RANDOM}next": 14, f"{RANDOM}uniform_float32": 19, f"{RANDOM}uniform_float64": 17,
+    f"{RANDOM}normal_float32": 104, f"{RANDOM}normal_float64": 132,
+}  # fmt: skip
 BRANCHES = 10  # instructions of a function from which on it has branches of its own, and stays behind a condition
 COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
 ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that one lane carries out for its warp: which lane, for how many lanes
@@ -40,6 +51,9 @@ class Calls:
     def of(self, op: FunctionCall, way: Way) -> None:
         """Notes the instructions of a call of what is not a function of the source."""
         path = self.found.callees.get(op, "")
+        if op in self.found.draws:
+            self._of_a_draw(op, DRAWN[path], way)
+            return
         if op in self.found.reached:
             self.addresses.of_access(op, self.found.reached[op], way)
             if op.is_added_up_by_the_warp and self.found.reached[op].array.space == "global":
@@ -47,8 +61,6 @@ class Calls:
             elif op.is_added_up_by_the_warp:
                 op.slots += COUNTED_UP if self.arithmetic.is_constant(op.arguments[-1]) else 8
             return
-        name = path.rpartition(".")[2]
-        known = self.found.values.get(op)
         if path == "numba.cuda.grid":
             given = self.found.values.get(op.arguments[0]) if op.arguments else None
             dimensions = given.constant or 1 if isinstance(given, KnownNumber) else 1
@@ -57,38 +69,82 @@ class Calls:
                 way.done.add(self.placing.read_of(("name", f"numba.cuda.{place}.{axis}")))
         elif path == "builtins.divmod" and len(op.arguments) == 2:
             left, right = op.arguments
-            both = (self.arithmetic.of(op, kind, left, right, way) for kind in (ast.FloorDiv, ast.Mod))
-            self.placing.worth_once(op, sum(both), ("divmod", op), way)
-        elif path.startswith("math."):
-            argument = self.found.values.get(op.arguments[0]) if op.arguments else None
-            is_double = not (isinstance(argument, KnownNumber) and argument.dtype == np.float32)
-            self._of_math(op, name, is_double, way)
+            kinds = (ast.FloorDiv,) if any(map(self.arithmetic.is_real, op.arguments)) else (ast.FloorDiv, ast.Mod)
+            both = sum(self.arithmetic.of(op, kind, left, right, way) for kind in kinds)
+            self.placing.worth_once(op, both // 2, ("divmod", op), way)  # it is carried out in two steps
         elif path in ("builtins.min", "builtins.max"):
-            is_small = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.itemsize <= 4
-            is_small |= self.arithmetic.halves.fits(*op.arguments)
-            each = 1 if is_small else of_integers("minimum")
-            self.placing.worth(op, each * max(1, len(op.arguments) - 1), way)
-        elif self._keeps_the_bits(op):
+            self.placing.worth(op, self._of_least(op), way)
+        elif self._keeps_the_bits(op) or op.arguments and op.arguments[0] in self.arithmetic.narrowed:
             op.slots = op.once = 0
         else:
-            op.slots = 1
+            self._of_function(op, path, way)
 
-    def _of_math(self, op: FunctionCall, name: str, is_double: bool, way: Way) -> None:
-        """Of a function of `math`. Its constants are in registers for all calls behind it; those of 64 bits no longer than a
-        round, or two where a loop does some at a time."""
-        constants = constants_of_function(name, is_double)
-        slots = of_function(name, is_double) - constants
+    def _of_a_draw(self, op: FunctionCall, drawn: int, way: Way) -> None:
+        """Of a random number: it loads a state and stores the next one, unless they are in registers."""
+        self.addresses.of_access(op, self.found.reached[op], way)
+        loops = self.placing.loops
+        loads = not op.leaves_no_load and not any(op in each.held_loads for each in loops)
+        stores = not op.leaves_no_store and not any(op in each.held_stores for each in loops)
+        op.slots += drawn - 1 + OF_A_STATE * (loads + stores)
+        op.has_own_accesses = True
+
+    def _of_least(self, op: FunctionCall) -> int:
+        """Each step of `min` or `max`. Numba asks of two floats of 64 bits whether one is no number, of more not."""
+        known = self.found.values.get(op)
+        dtype = known.dtype if isinstance(known, KnownNumber) else None
+        if dtype is not None and dtype.kind == "f" and len(op.arguments) > 2:
+            return OF_SEVERAL[dtype.itemsize]
+        if dtype is not None and dtype.itemsize <= 4 or self.arithmetic.halves.fits(*op.arguments):
+            return 1
+        if dtype == np.float64 and all(map(self.arithmetic.is_real, op.arguments)):
+            return of_floats("minimum", dtype)
+        return of_integers("minimum")
+
+    def _of_function(self, op: FunctionCall, path: str, way: Way) -> None:
+        """Of a function of the library. Its constants are in registers for all calls behind it; those of 64 bits no longer
+        than a round, or two where a loop does some at a time and nothing else in it has branches of its own."""
+        given = [self.arithmetic.dtype_of(each) for each in op.arguments]
+        are_numbers = bool(given) and all(isinstance(self.found.values.get(each), KnownNumber) for each in op.arguments)
+        counted = of_function(path, given, is_fast=self.arithmetic.is_fast) if are_numbers else None
+        if counted is None:
+            op.slots = 1
+            return
+        is_double = np.dtype(np.float32) not in given
+        constants = counted[1]
+        slots = counted[0] - constants - self._in_common(op, path, is_double, way)
         self.placing.worth(op, slots, way, is_moved=slots < BRANCHES or not self.placing.conditions)
         around = self.placing.loops[-1] if self.placing.loops else None
-        key = "constants", name, is_double, around if is_double else None
+        key = "constants", path, is_double, around if is_double else None
         if not op.slots and not op.once or key in way.done:
             return
         way.done.add(key)
         if is_double and op.slots:
             are_two_at_once = isinstance(around, For) or around in self.placing.fours
+            are_two_at_once = are_two_at_once and around is not None and self._is_alone(op, around)
             op.slots += constants // 2 if are_two_at_once else constants
         else:
             self.placing.place(op, constants, [])
+
+    def _is_alone(self, op: FunctionCall, around: Operation) -> bool:
+        """Whether a loop has no other function with branches of its own, and no quotient of floats."""
+        for each in everything_in(around):
+            if isinstance(each, Binary) and each.kind is ast.Div and self.arithmetic.has_a_slow_way(each):
+                return False
+            if isinstance(each, FunctionCall) and self.found.values.get(each) != self.found.values.get(op):
+                given = [self.arithmetic.dtype_of(argument) for argument in each.arguments]
+                counted = of_function(self.found.callees.get(each, ""), given) if given else None
+                if counted is not None and counted[0] >= BRANCHES:
+                    return False
+        return True
+
+    def _in_common(self, op: FunctionCall, path: str, is_double: bool, way: Way) -> int:
+        """What sine and cosine of the same angle have in common, for the second of them."""
+        name = path.rpartition(".")[2]
+        angle = self.found.values.get(op.arguments[0])
+        if name not in IN_COMMON or self.arithmetic.is_fast or not isinstance(angle, KnownNumber) or not angle.form[1]:
+            return 0
+        way.done.add(("angle", name, angle.dtype, angle.form))
+        return REDUCED[is_double] if ("angle", IN_COMMON[name], angle.dtype, angle.form) in way.done else 0
 
     def _keeps_the_bits(self, op: FunctionCall) -> bool:
         """Whether a call converts a number to its own type, or an integer to an integer, whose register is read with fewer

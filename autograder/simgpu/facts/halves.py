@@ -54,7 +54,7 @@ class Halves:
         self.forms = forms
         self.integers = integers
         self._known_rounds = 0  # variables of unrolled loops whose values are known
-        everything = list(_everything(body, set()))
+        everything = list(everything_called(body))
         self._statements = [op for op in everything if not isinstance(op, (FunctionCall, NamedExpression))]
         self._assigning = everything
         self._bits_of_variables = self._variables()
@@ -401,9 +401,10 @@ def _of_target(
             yield from _of_target(each, items[place] if is_known else None)
 
 
-def _everything(block: Block, seen: set[Block]) -> Iterator[Operation]:
+def everything_called(block: Block, seen: set[Block] | None = None) -> Iterator[Operation]:
     """The statements of a block and of those within, and of the device functions that are called there, and assignments
     within expressions."""
+    seen = set() if seen is None else seen
     if block in seen:
         return
     seen.add(block)
@@ -411,11 +412,11 @@ def _everything(block: Block, seen: set[Block]) -> Iterator[Operation]:
     while waiting:
         op = waiting.pop()
         if isinstance(op, Block):
-            yield from _everything(op, seen)
+            yield from everything_called(op, seen)
             continue
         if isinstance(op, FunctionCall):
             for each in op.bodies.values():
-                yield from _everything(each.body, seen)
+                yield from everything_called(each.body, seen)
         if op in block.statements or isinstance(op, (NamedExpression, FunctionCall)):
             yield op
         waiting.extend(op.parts())

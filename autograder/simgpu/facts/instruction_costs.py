@@ -1,25 +1,41 @@
-"""The machine instructions of single operations, as measurements/instruction_costs.py counted them."""
+"""The machine instructions of single operations and functions, as two scripts counted them.
+
+measurements/instruction_costs.py counted operations, measurements/function_costs.py functions.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 TABLE = Path(__file__).with_suffix(".json")
-OTHER_FUNCTION = {4: 20, 8: 60}  # a library function that was not measured, by the size of its type
-AS = {"degrees": "product", "radians": "product", "trunc": "math.floor", "isnan": "negation", "isinf": "negation",
-      "copysign": "negation", "fma": "product"}  # fmt: skip
+FUNCTIONS = TABLE.with_name("function_costs.json")
+FAST = "float32, fastmath"
+LIBRARIES = ("math.", "numpy.", "cmath.", "numba.cuda.libdevice.", "numba.cuda.fp16.")
+NOT_COUNTED = {2: 4, 4: 20, 8: 60, 16: 60}  # a function of these that the emulator could not count, by its type's size
 
 
 @cache
 def costs() -> Mapping[str, Mapping[str, int]]:
-    """The table: instructions by type ("int64", "float32", ...) and operation."""
-    table: Mapping[str, Mapping[str, int]] = json.loads(TABLE.read_text(encoding="utf-8"))["costs"]
+    """The instructions of operations by type ("int64", "float32", ...)."""
+    table: Mapping[str, Mapping[str, int]] = _read(TABLE)
     return table
+
+
+@cache
+def costs_of_functions() -> Mapping[str, Mapping[str, tuple[int, int]]]:
+    """By type and path: the instructions of a call, and how many of them bring constants into registers."""
+    table: Mapping[str, Mapping[str, tuple[int, int]]] = _read(FUNCTIONS)
+    return table
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))["costs"]
 
 
 def of_integers(operation: str) -> int:
@@ -27,18 +43,28 @@ def of_integers(operation: str) -> int:
     return costs()["int64"][operation]
 
 
-def of_floats(operation: str, dtype: np.dtype) -> int:
-    """An operation on floats (float16 as float32); 1 if the table has none for floats."""
-    return costs()["float64" if dtype.itemsize == 8 else "float32"].get(operation, 1)
+def of_floats(operation: str, dtype: np.dtype, *, is_fast: bool = False) -> int:
+    """An operation on floats (float16 as float32); 1 if the table has none for floats. `is_fast`: with fastmath."""
+    kind = "float64" if dtype.itemsize == 8 else FAST if is_fast else "float32"
+    return costs()[kind].get(operation, 1)
 
 
-def of_function(name: str, is_double: bool) -> int:
-    """A function of the module `math`."""
-    known = costs()["float64" if is_double else "float32"]
-    return known.get(AS.get(name, f"math.{name}"), OTHER_FUNCTION[8 if is_double else 4])
+def of_function(path: str, dtypes: Sequence[np.dtype | None], *, is_fast: bool = False) -> tuple[int, int] | None:
+    """The instructions of a function of numbers of these types, and how many of them bring constants into registers.
 
-
-def constants_of_function(name: str, is_double: bool) -> int:
-    """How many of these instructions load constants into registers, which is done before a loop around."""
-    known = costs()["float64, constants" if is_double else "float32, constants"]
-    return known.get(AS.get(name, f"math.{name}"), 0)
+    None of what is no function of numbers. A type that is not known is taken for float64.
+    """
+    dtype = np.result_type(*(each or np.float64 for each in dtypes)) if dtypes else np.dtype(np.float64)
+    table = costs_of_functions()
+    kinds = [dtype.name]
+    if dtype.kind in "iub":  # those of fewer bits as of 32
+        kinds += ["int32", "int64"] if dtype.itemsize <= 4 else ["int64"]
+    if dtype.itemsize == 2:
+        kinds.append("float32")
+    if is_fast and dtype == np.float32:
+        kinds.insert(0, FAST)
+    for kind in kinds:
+        if path in table.get(kind, ()):
+            slots, constants = table[kind][path]
+            return slots, constants
+    return (NOT_COUNTED.get(dtype.itemsize, 1), 0) if path.startswith(LIBRARIES) else None

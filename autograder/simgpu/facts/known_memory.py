@@ -25,7 +25,7 @@ from autograder.simgpu.facts.known import (
 )
 from autograder.simgpu.facts.known_results import ANYTHING
 from autograder.simgpu.facts.observer import Observer
-from autograder.simgpu.facts.scope import InRegister, Scope
+from autograder.simgpu.facts.scope import Element, InRegister, Scope
 from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript
 from autograder.simgpu.operations.operation import Operation
 
@@ -124,6 +124,28 @@ class KnownMemory:
         self.atomics.stored(owner, known)
         self.observer.stored(op)
 
+    def update(self, op: Operation, reached: Reached, may_be_needless: bool, scope: Scope) -> None:
+        """A library function loads an element and stores it; `may_be_needless`: not where a later one stores it again."""
+        indices = tuple(each for each in reached.indices if each is not None)
+        key = (reached.array.identity, reached.array.part, indices)
+        self._element(op, reached.array, indices, reached.varies, scope)
+        self.change(reached.array, scope, reached.indices)
+        self._note_store(op, key, scope)
+        if not may_be_needless:
+            del scope.unread[key]
+        form = self.here.forms.atom(("stored", op, self.here.rounds), self.here.around)
+        scope.elements[key] = InRegister(KnownNumber(None, form, True), reached.array.space)
+        self.observer.stored(op)
+
+    def _note_store(self, op: Operation, key: Element, scope: Scope) -> None:
+        """Notes a store to an element: one before it that nobody has read was needless."""
+        before = scope.unread.get(key)
+        placed = op, self.here.rounds
+        if before is not None and before != placed:
+            self.here.found.needless_stores.add(before)
+        self.here.found.needless_stores.discard(placed)
+        scope.unread[key] = placed
+
     def _keep(self, op: Operation, reached: Reached, known: Known, scope: Scope) -> None:
         """Keeps a stored element in a register; its value is known if the store converts nothing."""
         array = reached.array
@@ -131,12 +153,7 @@ class KnownMemory:
         if len(indices) != len(array.prefix) + array.ndim or len(indices) < len(reached.indices) or array.dtype.fields:
             return
         key = (array.identity, array.part, indices)
-        before = scope.unread.get(key)
-        placed = op, self.here.rounds
-        if before is not None and before != placed:
-            self.here.found.needless_stores.add(before)
-        self.here.found.needless_stores.discard(placed)
-        scope.unread[key] = placed
+        self._note_store(op, key, scope)
         if isinstance(known, KnownNumber) and known.dtype == array.dtype:
             scope.elements[key] = InRegister(replace(known, made_by=(), is_product=False), array.space)
         else:

@@ -121,7 +121,8 @@ class KnownResults:
         op.multiplies = left.is_product or right.is_product
         operands = sorted([left, right], key=lambda n: n.form) if kind in (ast.Add, ast.Mult) else [left, right]
         made = self.of_pure((kind, dtype), operands, dtype)
-        if kind is not ast.Mult or dtype is None or dtype.kind != "f":
+        is_product = kind is ast.Mult or kind is ast.Pow and (right.constant or 0) > 1  # which is written out as products
+        if not is_product or dtype is None or dtype.kind != "f":
             return made
         return KnownNumber(made.dtype, made.form, made.varies, is_product=True)
 

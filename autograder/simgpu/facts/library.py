@@ -38,13 +38,15 @@ BUILTIN_VALUES = {
 
 SYNCHRONISES = ("numba.cuda.sync", "numba.cuda.cg.grid_group.sync", "numba.cuda.threadfence")
 RESHAPING = frozenset("reshape ravel transpose view copy".split())
-STORES = frozenset(
-    [f"numba.cuda.{name}" for name in ("stcg", "stcs", "stwb", "stwt")]
-    + [
-        f"numba.cuda.random.xoroshiro128p_{name}"
-        for name in ("next", "uniform_float32", "uniform_float64", "normal_float32", "normal_float64")
-    ]
-)
+STORES = frozenset(f"numba.cuda.{name}" for name in ("stcg", "stcs", "stwb", "stwt"))
+# Functions that draw a random number: what they give, and whether by one draw. Of two, with branches between, the compiler
+# leaves the store of the generator's new state.
+RANDOM = "numba.cuda.random.xoroshiro128p_"
+DRAWS: Mapping[str, tuple[np.dtype, bool]] = {
+    f"{RANDOM}next": (nt.UINT64, True),
+    **{f"{RANDOM}uniform_{dtype.name}": (dtype, True) for dtype in (nt.FLOAT32, nt.FLOAT64)},
+    **{f"{RANDOM}normal_{dtype.name}": (dtype, False) for dtype in (nt.FLOAT32, nt.FLOAT64)},
+}
 # Functions that only read the arrays that they are given.
 READ_ONLY = (
     "builtins.", "math.", "operator.", "cmath.",

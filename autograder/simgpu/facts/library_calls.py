@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -73,6 +73,8 @@ class LibraryCalls:
         self.observer.called(path)
         if path.startswith("numba.cuda.atomic."):
             return self._atomic(op, arguments, scope)
+        if path in library.DRAWS:
+            return self._draw(op, path, arguments, scope)
         if path.startswith(library.SYNCHRONISES):
             return self._barrier(op, path, scope)
         if path in library.STORES:
@@ -133,6 +135,19 @@ class LibraryCalls:
         elif arguments:
             self.memory.write_anywhere(arguments[0], scope)
         return KnownNumber(None, self.atomics.result(op), True)
+
+    def _draw(self, op: FunctionCall, path: str, arguments: Sequence[Known], scope: Scope) -> Known:
+        """A random number: the state of a generator, an element of an array, is loaded and stored."""
+        dtype, is_one = library.DRAWS[path]
+        match arguments:
+            case [KnownArray() as array, KnownNumber() as index] if not array.prefix:
+                reached = Reached(array, (index.form,), index.varies)
+                self.here.found.draws[op] = is_one
+                self.here.found.reached[op] = self.here.found.stores[op] = reached
+                self.memory.update(op, reached, is_one, scope)
+            case [first, *_]:
+                self.memory.write_anywhere(first, scope)
+        return replace(self._changing_number("drawn", op), dtype=dtype)
 
     def _barrier(self, op: FunctionCall, path: str, scope: Scope) -> Known:
         """A barrier or a fence: after it, memory may hold what other threads have stored."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import math
+
 import numpy as np
 
 from autograder.language.numeric_types import TypeReference
@@ -35,6 +38,11 @@ def literal_value(op: Operation, found: Found) -> float | None:
     callee = found.values.get(op.callee) if isinstance(op, FunctionCall) and len(op.arguments) == 1 else None
     if isinstance(op, FunctionCall) and isinstance(callee, KnownName) and isinstance(callee.value, TypeReference):
         return literal_value(op.arguments[0], found)
+    if isinstance(op, Attribute) and _is_of_math(op, found):
+        return float(getattr(math, op.name))
+    if isinstance(op, Unary) and op.kind is ast.USub:
+        negated = literal_value(op.operand, found)
+        return None if negated is None else -negated
     value = op.constant if isinstance(op, Constant) else op.found if isinstance(op, Captured) else None
     return float(value) if isinstance(value, (int, float, np.number)) else None
 

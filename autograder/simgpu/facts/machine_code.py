@@ -19,11 +19,10 @@ from collections.abc import Hashable
 
 from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
-from autograder.simgpu.facts.arithmetic import Arithmetic
+from autograder.simgpu.facts.arithmetic import UNSIGNED_QUOTIENT, Arithmetic
 from autograder.simgpu.facts.calls import Calls
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
-from autograder.simgpu.facts.halves import Halves
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber, KnownRecord, Unknown
 from autograder.simgpu.facts.literals import is_literal, literal_value
@@ -53,7 +52,7 @@ from autograder.simgpu.operations.steps import Block
 
 START = 1  # before the first statement
 BRANCH = 1
-RECIPROCAL = 14  # of what divides an integer
+RECIPROCAL, OF_UNSIGNED = 14, 5  # of what divides an integer, and an unsigned one of 64 bits
 CONVERTED = 1  # a number of another type than the array's, before it is stored
 EXIT = 1
 MEETING = 1  # before a branch after which lanes meet again; each side waits there with one more instruction
@@ -89,7 +88,7 @@ class MachineCode:
 
     def of_kernel(self, body: Block) -> None:
         self.kernel = body.function
-        self.arithmetic.halves = Halves(self.found, self.forms, self.integers, body)
+        self.arithmetic.begin(body)
         self.block(body, Way())
         ends = body.statements[-1] if body.statements else None
         body.slots = START + self.addresses.describes
@@ -306,8 +305,11 @@ class MachineCode:
         op.is_met_behind = self.loop_costs.is_left_apart(op)
         before = self.integers.states
         self.integers.enter(op)
+        shared, around = self.arithmetic.in_four_rounds, self.arithmetic.in_a_loop
         if not self.integers.is_written_out(op):
             self.placing.conditions = 0
+            self.arithmetic.in_four_rounds = isinstance(op, For) and op.is_four_at_once
+            self.arithmetic.in_a_loop = True
         if isinstance(op, While):
             amount = self.loop_costs.amount_a_round(op)
             op.counted = None if amount is None else self.loop_costs.counted(op)
@@ -329,6 +331,7 @@ class MachineCode:
         if isinstance(op, While):
             op.every_fourth = self.placing.fours.pop(op, 0)
         self.integers.states = before
+        self.arithmetic.in_four_rounds, self.arithmetic.in_a_loop = shared, around
         self.placing.loops.pop()
         self.placing.arms, self.placing.conditions = arms, conditions
         is_gone_through = isinstance(op, For) and self.integers.is_written_out(op) and bool(self.integers.values_of(op))
@@ -417,8 +420,9 @@ class MachineCode:
             return
         if self.placing.loops and isinstance(divisor, KnownNumber) and divisor.form[1]:
             if self.placing.stays([divisor.form], self.placing.loops[-1]):
-                op.slots -= RECIPROCAL
-                self.placing.place(op, RECIPROCAL, [divisor.form])
+                moved = OF_UNSIGNED if op.slots == UNSIGNED_QUOTIENT else RECIPROCAL
+                op.slots -= moved
+                self.placing.place(op, moved, [divisor.form])
 
     def _converted(self, op: Assign) -> None:
         """Adds what converts a number to the type of the elements that it is stored to, or brings it into a register."""
@@ -431,6 +435,8 @@ class MachineCode:
                 continue
             if is_literal(op.operand, self.found):
                 each.reached.slots += literal_value(op.operand, self.found) != 0  # zeros have a register already
+            elif op.operand in self.arithmetic.narrowed:
+                continue
             elif known.dtype != reached.array.dtype and "f" in (known.dtype.kind, reached.array.dtype.kind):
                 each.reached.slots += CONVERTED
 

@@ -92,7 +92,7 @@ class Registers:
         inside = [each for each in self._inside(loop) if each in self.found.reached and self._is_of(each, kind)]
         written = [each for each in inside if each in self.found.stores]
         elements = {_element(self.found.reached[each]) for each in written}
-        if len(elements) != 1 or any(isinstance(each, FunctionCall) for each in written):
+        if len(elements) != 1 or any(isinstance(each, FunctionCall) and each not in self.found.draws for each in written):
             return
         (element,) = elements
         if not self._stays(self.found.reached[written[0]], loop) or not all(each in every_round for each in written):
@@ -104,7 +104,7 @@ class Registers:
                 each.leaves_no_load = True
             loads.add(each)
         if len(ours) == len(inside):
-            stores.update(written)
+            stores.update(each for each in written if self.found.draws.get(each, True))
 
     def _stays(self, reached: Reached, loop: Operation) -> bool:
         """Whether an access goes to the same element in each round."""

@@ -25,7 +25,7 @@ from autograder.simgpu.one_thread.expressions import function_of
 from autograder.simgpu.one_thread.rehearsal import Stage
 from autograder.simgpu.one_thread.source import NotWritten
 from autograder.simgpu.one_thread.variables import assigned_in
-from autograder.simgpu.operations.arithmetic import LONG_DIVISION, SHORT_DIVISION, binary
+from autograder.simgpu.operations.arithmetic import SHORT_DIVISION, binary, long_division
 from autograder.simgpu.operations.calls import Call
 from autograder.simgpu.operations.comparisons import compare
 from autograder.simgpu.operations.expressions import Captured, Constant, Local, TupleOf
@@ -166,6 +166,8 @@ class LaneExpressions(LaneLoads, ABC):
     # -- operators ------------------------------------------------------------------------------------------------
 
     def binary(self, op: Operation, kind: type[ast.operator], left: LaneNumber, right: LaneNumber) -> LaneNumber:
+        if kind is ast.Pow and op.divides_in_parts:
+            raise NotWritten("a power that is a loop of its own")
         one, other = self.sample(left), self.sample(right)
         result, share = self.tried(lambda machine, mask: binary(machine, op, kind, one, other, mask))
         spelling, _ = figures.arithmetic(kind, left, right)
@@ -173,16 +175,16 @@ class LaneExpressions(LaneLoads, ABC):
         if may_be_long(op, kind, figure.dtype):
             self.count_long_quotient(op, left, right, figure)
         elif op.divides_in_parts and kind in (ast.FloorDiv, ast.Mod):
-            self.count_parts(op, left, right)
+            self.count_parts(op, figure.dtype, left, right)
         return figure
 
-    def count_parts(self, op: Operation, left: LaneNumber, right: LaneNumber) -> None:
+    def count_parts(self, op: Operation, dtype: np.dtype, left: LaneNumber, right: LaneNumber) -> None:
         """Lanes whose numbers have more than 32 bits call a subroutine: see `_count_parts` in operations/arithmetic.py."""
         source = self.source
         self.issued(op, -SHORT_DIVISION)
         run = source.here
         for head, times in (
-            (f"if ((np.int64({left.code}) | np.int64({right.code})) >> 32) != 0:", LONG_DIVISION),
+            (f"if ((np.int64({left.code}) | np.int64({right.code})) >> 32) != 0:", long_division(dtype)),
             ("else:", SHORT_DIVISION),
         ):
             source.here = None

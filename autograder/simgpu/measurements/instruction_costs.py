@@ -60,13 +60,8 @@ OF_INTEGERS = {
 }  # fmt: skip
 OF_FLOATS = {
     "sum": "x + y", "product": "x * y", "quotient": "x / y", "remainder": "x % y", "floor quotient": "x // y",
-    "power": "x ** y", "minimum": "min(x, y)", "negation": "-x",
+    "power": "x ** y", "minimum": "min(x, y)", "negation": "-x", "reciprocal": "float32(1) / x",
 }  # fmt: skip
-FUNCTIONS = (
-    "sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "atan", "asin", "acos", "floor", "ceil", "fabs", "log2", "log10",
-    "erf", "erfc", "expm1", "log1p", "sinh", "cosh", "asinh", "acosh", "atanh",
-)  # fmt: skip
-OF_TWO = ("atan2", "pow", "hypot", "fmod")
 
 
 @dataclass(frozen=True)
@@ -148,7 +143,8 @@ def compiled(source: str, types: Sequence[Any], *, fastmath: bool = False) -> st
     """The machine code of a kernel, as nvdisasm lists it."""
     from numba import cuda, float32
 
-    names: dict[str, Any] = {"cuda": cuda, "np": np, "math": math, "float32": float32}
+    names: dict[str, Any] = {"cuda": cuda, "np": np, "numpy": np, "math": math, "float32": float32}
+    exec("import cmath, operator", names)
     exec(compile(source, "<kernel>", "exec"), names)
     ptx, _ = cuda.compile_ptx(names["kernel"], tuple(types), cc=(9, 0), fastmath=fastmath)
     with tempfile.TemporaryDirectory() as folder:
@@ -199,19 +195,14 @@ def _kernel(body: str) -> str:
 
 def of_floats(dtype: str, *, fastmath: bool = False) -> Iterator[tuple[str, int]]:
     costs = Costs(dtype, fastmath=fastmath)
-    texts = {
-        **OF_FLOATS,
-        **{f"math.{name}": f"math.{name}(x)" for name in FUNCTIONS},
-        **{f"math.{name}": f"math.{name}(x, y)" for name in OF_TWO},
-    }
-    for name, text in texts.items():
-        done = None if fastmath else carried_out_more(f"out[i] = {text}", dtype, least=1 if name == "math.acosh" else 0)
+    for name, text in OF_FLOATS.items():
+        done = None if fastmath else carried_out_more(f"out[i] = {text}", dtype)
         yield name, costs.of(f"out[i] = {text}") if done is None else done
     yield "from an integer", costs.of("out[i] = p")
 
 
-def carried_out_more(body: str, dtype: str, least: float) -> int | None:
-    """The instructions that a warp carries out more than for `BASE`, its numbers from `least` on; None if refused."""
+def carried_out_more(body: str, dtype: str) -> int | None:
+    """The instructions that a warp carries out more than for `BASE`; None if refused."""
     from numba import cuda, float32
 
     from autograder.simgpu.measurements.machine_code_emulator.decoding import Unsupported
@@ -222,7 +213,7 @@ def carried_out_more(body: str, dtype: str, least: float) -> int | None:
         names: dict[str, Any] = {"cuda": cuda, "np": np, "math": math, "float32": float32}
         exec(compile(_kernel(text), "<kernel>", "exec"), names)
         rng = np.random.default_rng(5)
-        reals = [rng.uniform(least + 0.05, least + 0.95, WARP).astype(dtype) for _ in range(2)]
+        reals = [rng.uniform(0.05, 0.95, WARP).astype(dtype) for _ in range(2)]
         wholes = [rng.integers(1, 1000, WARP) for _ in range(2)]
         room = [np.zeros(WARP + 1, each) for each in (dtype, dtype, np.bool_, np.int64, np.int64)]
         try:
@@ -231,19 +222,6 @@ def carried_out_more(body: str, dtype: str, least: float) -> int | None:
             return None
         found.append(int(done.summary()["warp_instructions"]))
     return found[0] - found[1]
-
-
-def constants_of(dtype: str) -> Iterator[tuple[str, int]]:
-    """Of functions: how many fewer instructions a second call takes, whose constants are in registers then."""
-    second = {f"math.{name}": f"math.{name}(y)" for name in FUNCTIONS}
-    second |= {f"math.{name}": f"math.{name}(y, y)" for name in OF_TWO}
-    for name, again in second.items():
-        one = again.replace("(y", "(x", 1)
-        least = 1 if name == "math.acosh" else 0
-        found = [carried_out_more(f"out[i] = {text}", dtype, least) for text in ("x + y", f"{one} + y", f"{one} + {again}")]
-        sizes = [each for each in found if each is not None]
-        if len(sizes) == len(found) and (fewer := 2 * sizes[1] - sizes[0] - sizes[2]) > 0:
-            yield name, fewer
 
 
 def of_integers() -> Iterator[tuple[str, int]]:
@@ -291,11 +269,14 @@ def main() -> None:
     found: dict[str, Mapping[str, int]] = {
         "int64": dict(of_integers()), **{dtype: dict(of_floats(dtype)) for dtype in FLOATS},
         "float32, fastmath": dict(of_floats("float32", fastmath=True)),
-        **{f"{dtype}, constants": dict(constants_of(dtype)) for dtype in FLOATS},
         "address": dict(of_addresses()), "round": dict(of_rounds()),
     }  # fmt: skip
-    versions = {name: version(name) for name in ("numba-cuda", "nvidia-nvvm", "nvidia-cuda-nvcc", "numba")}
-    COSTS.write_text(json.dumps({"versions": versions, "costs": found}, indent=1) + "\n", encoding="utf-8")
+    COSTS.write_text(json.dumps({"versions": versions(), "costs": found}, indent=1) + "\n", encoding="utf-8")
+
+
+def versions() -> dict[str, str]:
+    """Of the compilers."""
+    return {name: version(name) for name in ("numba-cuda", "nvidia-nvvm", "nvidia-cuda-nvcc", "numba")}
 
 
 if __name__ == "__main__":

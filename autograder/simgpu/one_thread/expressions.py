@@ -148,6 +148,8 @@ class Expressions(Desk, ABC):
         )  # fmt: skip
 
     def binary(self, op: Operation, kind: type[ast.operator], left: Number, right: Number) -> Number:
+        if kind is ast.Pow and op.divides_in_parts:
+            raise NotWritten("a power that is a loop of its own")
         samples = [sample(self.mask, each.dtype, each.by_lane) for each in (left, right)]
         result, count = self.rehearsed(lambda machine: binary(machine, op, kind, samples[0], samples[1], self.mask))
         spelling = numbers.arithmetic(kind, left, right, op.divides_in_parts)

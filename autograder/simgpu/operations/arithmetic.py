@@ -14,6 +14,7 @@ from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.long_quotients import count_complex_quotient, count_long_quotients, may_be_long
 from autograder.simgpu.operations.number_values import number
 from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.powers import count_rounds, may_have_rounds
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.values import NUMBERS, Lanes, Number, Value
@@ -36,7 +37,7 @@ SYMBOLS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.MatMult: "@",
 }  # fmt: skip
-LONG_DIVISION, SHORT_DIVISION = 87, 18  # machine instructions, see `_count_parts`
+SHORT_DIVISION = 18  # machine instructions, see `_count_parts`
 MOST_ITEMS = 1000  # of a tuple, which Numba keeps in registers
 SIMPLE = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}  # on two scalars
 BY_A_SCALAR = {ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}  # where that is positive
@@ -150,9 +151,11 @@ def binary(
         if kind in (ast.FloorDiv, ast.Mod) and not np.all(right):
             _notice_division(machine, op, right, mask)
         if op.divides_in_parts:
-            _count_parts(machine, op, left, right, mask)
+            _count_parts(machine, op, compute, left, right, mask)
         if kind is not ast.Pow and (isinstance(left, np.ndarray) or isinstance(right, np.ndarray)):
             return integer_vector(machine, op, kind, compute, left, right)
+    if kind is ast.Pow and op.divides_in_parts and may_have_rounds(compute, right.dtype):
+        count_rounds(machine, op, compute, right, mask)
     left, right = left.astype(compute, copy=False), right.astype(compute, copy=False)
     if compute.kind in "iu" and kind is ast.Pow:
         return _integer_power(left, right)
@@ -164,13 +167,20 @@ def binary(
     return value if value.dtype == result else value.astype(result)
 
 
-def _count_parts(machine: Machine, op: Operation, left: Number, right: Number, mask: Mask) -> None:
+def long_division(dtype: np.dtype) -> int:
+    """The machine instructions of the subroutine that divides integers of a type of 64 bits."""
+    return 66 if dtype.kind == "u" else 87
+
+
+def _count_parts(
+    machine: Machine, op: Operation, dtype: np.dtype, left: Number, right: Number, mask: Mask
+) -> None:
     """Lanes whose numbers are negative or have more than 32 bits call a subroutine, and skip the quick division."""
     wide = np.right_shift(np.bitwise_or(left.astype(np.int64), right.astype(np.int64)), 32) != 0
     apart = mask.only(np.broadcast_to(wide, mask.lanes.shape))
     if apart.active:
         machine.books.has_parted = True
-        machine.books.issued(op, apart, LONG_DIVISION)
+        machine.books.issued(op, apart, long_division(dtype))
         machine.books.issued(op, mask, -SHORT_DIVISION)
         machine.books.issued(op, mask.only(~apart.lanes), SHORT_DIVISION)
 

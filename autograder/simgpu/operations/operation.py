@@ -42,8 +42,8 @@ class Operation:
     __slots__ = (
         "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
         "is_ahead", "is_ignored", "follows_a_store", "is_folded", "wraps", "multiplies", "divides_in_parts",
-        "leaves_no_load", "leaves_no_store", "by_round", "joined", "store_joined", "is_selected", "is_sunk", "slots", "once",
-        "_made_of", "_everything",
+        "leaves_no_load", "leaves_no_store", "has_own_accesses", "by_round", "joined", "store_joined", "is_selected",
+        "is_sunk", "slots", "once", "_made_of", "_everything",
     )  # fmt: skip
 
     def __init__(self, node: ast.AST, function: Function) -> None:
@@ -64,6 +64,7 @@ class Operation:
         self.multiplies = False  # of an addition: one of its operands is a product
         self.wraps = False  # of an access: an index may be negative, and instructions see to that each time
         self.leaves_no_load = False  # of an access: the element is in a register already
+        self.has_own_accesses = False  # of a call: `slots` has the instructions of its accesses, each time
         self.leaves_no_store = False  # of an access: the element is stored anew before anybody can read it
         self.by_round: ByRound | None = None  # of an access in loops written out: where not all rounds are the same
         self.divides_in_parts = False  # a quotient that lanes with numbers out of the ordinary work out apart

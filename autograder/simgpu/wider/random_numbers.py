@@ -72,8 +72,8 @@ def build_random_module(cuda: Any) -> types.ModuleType:
     return module
 
 
-def _next(call: Call, states: View, index: Arithmetic) -> np.ndarray:
-    """One draw of 64 bits from each lane's generator, which moves on."""
+def _next(call: Call, states: View, index: Arithmetic, draws: int = 1) -> list[np.ndarray]:
+    """Draws of 64 bits from each lane's generator, which moves on."""
     if states.dtype != STATE:
         raise call.fault(
             "Random numbers are drawn from states that the host has made.",
@@ -81,13 +81,15 @@ def _next(call: Call, states: View, index: Arithmetic) -> np.ndarray:
         )
     fields = {name: replace(states, field=name, dtype=np.dtype(np.uint64)) for name in ("s0", "s1")}
     s0, s1 = (call.on_lanes(call.load(fields[name], (index,))) for name in ("s0", "s1"))
-    result: np.ndarray = s0 + s1
-    s1 = s1 ^ s0
-    new0 = _rotated(s0, 55) ^ s1 ^ (s1 << np.uint64(14))
-    call.store(fields["s0"], (index,), new0)
-    call.store(fields["s1"], (index,), _rotated(s1, 36))
-    call.count("integer_operations", each=10)
-    return result
+    drawn = []
+    for _ in range(draws):
+        drawn.append(s0 + s1)
+        s1 = s1 ^ s0
+        s0, s1 = _rotated(s0, 55) ^ s1 ^ (s1 << np.uint64(14)), _rotated(s1, 36)
+    call.store(fields["s0"], (index,), s0)
+    call.store(fields["s1"], (index,), s1)
+    call.count("integer_operations", each=10 * draws)
+    return drawn
 
 
 def _rotated(x: np.ndarray, k: int) -> np.ndarray:
@@ -101,25 +103,26 @@ def _uniform64(bits: np.ndarray) -> np.ndarray:
 @intrinsic(f"{RANDOM}.xoroshiro128p_next")
 def next_bits(call: Call, states: Array, index: Cut) -> np.ndarray:
     """64 random bits."""
-    return _next(call, states, index)
+    return _next(call, states, index)[0]
 
 
 @intrinsic(f"{RANDOM}.xoroshiro128p_uniform_float32")
 def uniform32(call: Call, states: Array, index: Cut) -> np.ndarray:
     """A float32 in [0, 1)."""
-    return _uniform64(_next(call, states, index)).astype(np.float32)
+    return _uniform64(_next(call, states, index)[0]).astype(np.float32)
 
 
 @intrinsic(f"{RANDOM}.xoroshiro128p_uniform_float64")
 def uniform64(call: Call, states: Array, index: Cut) -> np.ndarray:
     """A float64 in [0, 1)."""
-    return _uniform64(_next(call, states, index))
+    return _uniform64(_next(call, states, index)[0])
 
 
 def _normal(call: Call, states: View, index: Arithmetic, dtype: type) -> np.ndarray:
     """Box-Muller from two uniform draws."""
-    u1: np.ndarray = _uniform64(_next(call, states, index)).astype(dtype)
-    u2: np.ndarray = _uniform64(_next(call, states, index)).astype(dtype)
+    first, second = _next(call, states, index, draws=2)
+    u1: np.ndarray = _uniform64(first).astype(dtype)
+    u2: np.ndarray = _uniform64(second).astype(dtype)
     return np.asarray(np.sqrt(dtype(-2.0) * np.log(u1)) * np.cos(dtype(2.0 * math.pi) * u2), dtype)
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from autograder.language.numeric_types import TypeReference
-from autograder.language.program import Function, Reference
+from autograder.language.program import Function, Options, Reference
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.measurements.machine_code_emulator.integer_halves import from_text
 
@@ -122,6 +123,54 @@ CONDITIONS = {
     "either": "a[k] < z or a[k] > float32(0.9)",
     "both": "a[k] == z and k < i",
 }
+SINGLES = {  # of numbers of the source, which Numba takes for float64, and of float32: what is stored as float32
+    "half": "o[i] = 0.5 * a[i]",
+    "double": "o[i] = 2 * a[i]",
+    "one more": "o[i] = a[i] + 1.0",
+    "mean of two": "o[i] = (a[i] + a[i + 1]) / 2",
+    "converted": "o[i] = float32(0.25 * (a[i] + a[i + 1])) * a[i + 2]",
+    "a tenth": "o[i] = 0.1 * a[i]",
+    "two steps": "o[i] = 2 * a[i] + a[i + 1]",
+    "updated": "o[i] *= 0.5",
+    "a third": "o[i] = a[i] / 3",
+    "reciprocal": "o[i] = 1.0 / a[i]",
+}
+NUMBERS = {
+    "reciprocal of 64 bits": "d[i] = 1 / e[i]",
+    "of a root": "d[i] = 1.0 / math.sqrt(e[i])",
+    "a negative power": "d[i] = e[i] ** -2",
+    "two numbers": "d[i] = 2.0 * e[i] - 1.0",
+    "two numbers of 32 bits": "o[i] = float32(0.3) * a[i] + float32(0.7)",
+    "a circle": "d[i] = math.pi * e[i] * e[i]",
+    "least of two": "d[i] = max(e[i], e[i + 1])",
+    "least of three": "d[i] = min(e[i], e[i + 1], e[i + 2])",
+    "least of three of 32 bits": "o[i] = min(a[i], a[i + 1], a[i + 2])",
+    "greatest of three integers": "p[i] = max(x[i], x[i + 1], x[i + 2])",
+    "both of an angle": "z = a[i]\no[i] = math.sin(z) + math.cos(z)",
+    "both of an angle of 64 bits": "z = e[i]\nd[i] = math.sin(z) * math.cos(z)",
+    "both of two numbers": "r, m = divmod(a[i], a[i + 1])\no[i] = r",
+    "unsigned of 64 bits": "p[i] = uint64(u[i]) * uint64(v[i]) // uint64(v[i + 1])",
+    "a power": "d[i] = e[i] ** (q[i] & 7)",
+    "a power of 32 bits": "o[i] = a[i] ** (q[i] & 7)",
+    "a whole power": "p[i] = 3 ** (q[i] & 15)",
+    "exp2": "o[i] = math.exp2(a[i])",
+    "gamma": "d[i] = math.gamma(e[i] + 1)",
+    "of an integer": "d[i] = math.log(x[i])",
+    "logistic sum": "t = 0.0\nfor k in range(n):\n    t += 1 / (1 + math.exp(-e[i + k]))\nd[i] = t",
+    "exponential and root": "t = 0.0\nfor k in range(n):\n    t += math.exp(-e[i + k]) * math.sqrt(e[i + k])\nd[i] = t",
+    "sum of squares": "t = 0.0\nfor k in range(n):\n    t += e[i + k] ** 2\nd[i] = t",
+    "sum of tenths": "t = 0.0\nfor k in range(n):\n    t += 0.1 * e[i + k]\nd[i] = t",
+    "unsigned remainders of a list": "s = uint64(u[i])\nm = uint64(v[i])\nfor k in range(n):\n"
+    "    s = (s * s + uint64(k)) % m\np[i] = s",
+    "a count of bits": "p[i] = cuda.popc(x[i]) + cuda.clz(u[i])",
+}
+FAST = {  # with fastmath=True
+    "fast quotient": "o[i] = a[i] / a[i + 1]",
+    "fast root": "o[i] = math.sqrt(a[i])",
+    "fast sine": "o[i] = math.sin(a[i]) * math.exp(a[i + 1])",
+    "fast power": "o[i] = a[i] ** a[i + 1]",
+    "fast quotients of a list": "t = float32(0)\nfor k in range(n):\n    t += a[i + k] / a[k]\no[i] = t",
+}
 FUNCTIONS = {
     "exp": "z", "log": "z + {1.5}", "sin": "z", "tanh": "z", "erf": "z", "sqrt": "z", "log10": "z + {1.5}", "sinh": "z",
 }  # fmt: skip
@@ -172,7 +221,7 @@ def _of_conditions() -> Iterator[tuple[str, str]]:
 KERNELS: dict[str, str] = {
     **QUOTIENTS, **ROTATIONS, **ROUNDS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions()),
     **dict(_of_loops()), **{f"bits {name}": text for name, text in BITS.items()}, **TREES,
-    **AGAIN, **SIDES,
+    **AGAIN, **SIDES, **SINGLES, **NUMBERS, **FAST,
 }  # fmt: skip
 
 
@@ -195,7 +244,7 @@ def kernel_of(name: str) -> Function:
     """The kernel for the simulated GPU."""
     names: dict[str, object] = {"cuda": Reference("numba.cuda"), "math": Reference("math")}
     names |= {each: TypeReference(f"numba.{each}", np.dtype(each)) for each in TYPES}
-    return Function.from_text(text(name), "kernel.py", names)
+    return replace(Function.from_text(text(name), "kernel.py", names), options=Options(fastmath=name in FAST))
 
 
 def simulated(name: str) -> int:
@@ -211,7 +260,8 @@ def count() -> dict[str, int]:
     found: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as folder:
         for number, name in enumerate(KERNELS):
-            source = f"import math\n\nfrom numba import cuda, {', '.join(TYPES)}\n\n\n@cuda.jit\n{text(name)}"
+            head = f"import math\n\nfrom numba import cuda, {', '.join(TYPES)}\n\n\n@cuda.jit(fastmath={name in FAST})\n"
+            source = head + text(name)
             carried = carried_out(from_text(source, Path(folder), number), (GRID,), (BLOCK,), arguments())
             summary = carried.summary()
             found[name] = int(summary["warp_instructions"])
