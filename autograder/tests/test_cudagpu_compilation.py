@@ -143,3 +143,18 @@ def test_type_parameters_are_refused_and_never_compiled():
     assert not vars(stripped(function.node))["type_params"]
     with pytest.raises(SubmissionError, match="type parameters"):
         validate_kernel(function)
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_fastmath_of_a_submission_reaches_the_compiler(written: bool) -> None:
+    text = (
+        "from numba import cuda\n\n\n@cuda.jit(device=True)\ndef half(x):\n    return x / 2\n\n\n"
+        f"@cuda.jit(fastmath={written}, max_registers=40)\ndef kernel(a):\n    a[0] = half(a[0])\n"
+    )
+    program = parse_program(submission_from_cells("lab.py", [("lab.py", text)], is_notebook=False))
+    kernel = program.functions["kernel"]
+    assert (kernel.options.fastmath, kernel.options.max_registers) == (written, 40)
+    compiler = Compiler()
+    told = compiler.dispatcher(kernel).targetoptions
+    assert (told["fastmath"], told["max_registers"]) == (written, 40)
+    assert not compiler.dispatcher(program.functions["half"]).targetoptions["fastmath"]

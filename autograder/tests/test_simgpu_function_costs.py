@@ -76,6 +76,24 @@ def test_every_function_of_numbers_was_counted_or_is_refused_by_numba() -> None:
                 assert not any(map(is_accepted, (MeasuredFunction(path, kind) for kind in function_costs.TYPES))), path
 
 
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("math.sqrt(numpy.int32(i))", ("int64", "math.sqrt")),
+        ("math.atan2(numpy.float32(0.5), x)", ("float64", "math.atan2")),
+        ("cuda.popc(numpy.uint8(i))", ("int32", "numba.cuda.popc")),
+        ("cuda.libdevice.sin(numpy.float32(x))", ("float64", "numba.cuda.libdevice.sin")),
+    ],
+)
+def test_numbers_of_other_types_are_counted_as_what_numba_converts_them_to(text: str, counted: tuple[str, str]) -> None:
+    kernel = kernel_of(f"def kernel(a, o):\n    i = cuda.threadIdx.x\n    x = a[i]\n    o[i] = x * {text}\n")
+    bare = kernel_of("def kernel(a, o):\n    i = cuda.threadIdx.x\n    x = a[i]\n    o[i] = x * 2.0\n")
+    numbers = np.linspace(0.1, 0.9, 32)
+    more = [launch_once(each, 1, 32, numbers, np.zeros(32)).compiled.issued_warp_instructions for each in (bare, kernel)]
+    slots = TABLE[counted[0]][counted[1]][0]
+    assert slots <= more[1] - more[0] <= slots + 3, "and what converts them"
+
+
 def is_accepted(function: MeasuredFunction) -> bool:
     for arity in range(1, 4):
         try:

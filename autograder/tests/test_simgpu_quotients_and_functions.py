@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from autograder.language.program import Function, Reference
 from autograder.simgpu.facts.prepared import Prepared
 from autograder.simgpu.facts.reasons import everything_of
 from autograder.simgpu.host.device import Session
@@ -34,6 +35,7 @@ from autograder.simgpu.measurements.machine_code_emulator.quotients_and_function
     simulated,
 )
 from autograder.simgpu.operations.loops import For
+from autograder.simgpu.operations.powers import POWERS
 
 COUNTED: dict[str, int] = json.loads(RESULT.read_text(encoding="utf-8"))
 
@@ -128,6 +130,24 @@ def test_arms_that_differ_by_a_number_are_one_statement() -> None:
 @pytest.mark.parametrize("name", [*SINGLES, *NUMBERS, *FAST])
 def test_numbers_of_the_source_and_functions_are_within_a_twentieth_of_machine_code(name: str) -> None:
     assert abs(ours(name) / COUNTED[name] - 1) < 0.05
+
+
+def test_a_power_has_as_many_rounds_as_its_exponent_has_bits() -> None:
+    counts = []
+    for exponent in (0, 15):
+        a, e, q, *others = arguments()
+        given = a, e, np.full_like(q, exponent), *others
+        record = Session(output=lambda line: None).launch(kernel_of("a whole power"), GRID, BLOCK, given)
+        counts.append(record.compiled.issued_warp_instructions)
+    assert counts[1] - counts[0] == 4 * POWERS[np.dtype(np.int64)].by_bit * WARPS
+
+
+def test_the_lowest_exponent_of_all_ends() -> None:
+    names: dict[str, object] = {"cuda": Reference("numba.cuda")}
+    kernel = Function.from_text("def kernel(x, y):\n    i = cuda.grid(1)\n    x[i] = x[i] ** y[i]\n", "kernel.py", names)
+    x, y = np.full(32, 2.0), np.full(32, np.iinfo(np.int64).min)
+    Session(output=lambda line: None).launch(kernel, 1, 32, (x, y))
+    assert (x == 0).all()
 
 
 def test_what_is_stored_as_float32_is_computed_so_where_that_gives_the_same() -> None:

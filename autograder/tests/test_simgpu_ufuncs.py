@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from autograder.errors import KernelFault
+from autograder.language.program import Function, Reference
+from autograder.simgpu.functions import library_functions
 from autograder.simgpu.host import cuda_module, repeats, same_way
+from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.dispatch import device
 from autograder.simgpu.values.arrays import DeviceArray
 
@@ -273,3 +276,14 @@ def test_a_device_array_that_nobody_has_written_is_told(simulated, capsys):
     function = numba.vectorize(["f8(f8, f8)"], target="cuda")(plus)
     function(numba.cuda.device_array(5), np.ones(5))
     assert "uninitialised read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", library_functions.REFUSED)
+def test_what_numba_has_for_no_kernel_is_refused_with_what_to_write(name: str, simulated: None) -> None:
+    function = getattr(np, name)
+    given = ", ".join(["x[0]"] * getattr(function, "nin", 1))
+    text = f"def kernel(x):\n    x[0] = np.{name}({given})\n"
+    kernel = Function.from_text(text, "kernel.py", {"np": Reference("numpy")})
+    with pytest.raises(KernelFault, match=rf"Numba has no np\.{name} in a kernel") as told:
+        Session(output=lambda line: None).launch(kernel, 1, 1, (np.ones(1),))
+    assert f"Write {library_functions.REFUSED[name]}." in str(told.value)

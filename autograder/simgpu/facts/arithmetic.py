@@ -253,11 +253,10 @@ class Arithmetic:
             converted = of_floats("from an integer", dtype) * sum(self._is_converted(each, dtype, way) for each in sides)
         if dtype == np.float64 and isinstance(op, Binary):
             converted += sum(map(self._moves_of, op.parts()))
-        if kind is ast.Div and dtype.kind == "f" and isinstance(op, (Binary, UpdateName, UpdateElement)):
+        if kind is ast.Div and dtype.kind == "f":
             return converted + self._of_a_quotient(op, dtype)
         if kind in (ast.Add, ast.Sub) and op.multiplies and dtype.kind == "f":
             return converted + self._second_number(op, dtype)
-        op.divides_in_parts = False
         if dtype.kind == "c":
             if kind is ast.Div:  # beside the arm that a lane takes
                 return converted + COMPLEX[dtype.itemsize][0]
@@ -265,17 +264,14 @@ class Arithmetic:
         name = "floor quotient" if kind is ast.FloorDiv else NAMES.get(kind, "sum")
         return of_floats(name, dtype, is_fast=self.is_fast) + converted
 
-    def _of_a_quotient(self, op: Binary | UpdateName | UpdateElement, dtype: np.dtype) -> int:
+    def _of_a_quotient(self, op: Operation, dtype: np.dtype) -> int:
         """Of floats. A reciprocal is not multiplied by what it is of; a number of the source is brought into registers."""
         is_fast = self.is_fast and dtype == np.float32
         op.divides_in_parts = not is_fast
-        slots = of_floats("quotient", dtype, is_fast=is_fast)
         above = self._number(op.left) if isinstance(op, Binary) else None
         if dtype == np.float64 and above is not None and abs(above) == 1:
             return of_floats("reciprocal", dtype)
-        if op in self.narrowed:
-            slots += NARROWED_QUOTIENT
-        return slots
+        return of_floats("quotient", dtype, is_fast=is_fast) + (NARROWED_QUOTIENT if op in self.narrowed else 0)
 
     def has_a_slow_way(self, op: Binary) -> bool:
         """Whether a quotient is one of floats, and none by a power of two: it has a subroutine for some numbers."""
@@ -284,9 +280,9 @@ class Arithmetic:
 
     def _second_number(self, op: Operation, dtype: np.dtype) -> int:
         """Of `x * 2 - 1`: a multiply-add has room for one number of the source, of 64 bits for none beside another."""
-        sides = op.parts() if isinstance(op, Binary) else ()
         if self.in_a_loop:  # it is in a register before it
             return 0
+        sides = op.parts() if isinstance(op, Binary) else ()
         numbers = [each for each in sides if is_literal(each, self.found) and literal_value(each, self.found)]
         products = [each for each in sides if isinstance(each, Binary) and each.kind is ast.Mult]
         if not numbers or not any(is_literal(each, self.found) for product in products for each in product.parts()):

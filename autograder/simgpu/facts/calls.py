@@ -18,7 +18,6 @@ from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.instruction_costs import of_floats, of_function, of_integers
 from autograder.simgpu.facts.integers import Way
 from autograder.simgpu.facts.known import KnownName, KnownNumber
-from autograder.simgpu.facts.library import RANDOM
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For
@@ -30,10 +29,6 @@ OF_SEVERAL = {2: 2, 4: 2, 8: 3}  # each step of the least or greatest of more th
 IN_COMMON = {"sin": "cos", "cos": "sin"}  # of one angle: what brings it into the first quadrant
 REDUCED = {False: 7, True: 3}  # instructions that the second of them has less, of float32 and of float64
 OF_A_STATE = 2  # loads of a random generator's state, or stores
-DRAWN = {  # the instructions of a random number, beside them
-    f"{RANDOM}next": 14, f"{RANDOM}uniform_float32": 19, f"{RANDOM}uniform_float64": 17,
-    f"{RANDOM}normal_float32": 104, f"{RANDOM}normal_float64": 132,
-}  # fmt: skip
 BRANCHES = 10  # instructions of a function from which on it has branches of its own, and stays behind a condition
 COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
 ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that one lane carries out for its warp: which lane, for how many lanes
@@ -52,7 +47,7 @@ class Calls:
         """Notes the instructions of a call of what is not a function of the source."""
         path = self.found.callees.get(op, "")
         if op in self.found.draws:
-            self._of_a_draw(op, DRAWN[path], way)
+            self._of_a_draw(op, self.found.draws[op].instructions, way)
             return
         if op in self.found.reached:
             self.addresses.of_access(op, self.found.reached[op], way)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.known import Known, KnownArray
+from autograder.simgpu.facts.library import RandomNumber
 from autograder.simgpu.facts.scope import Placed
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.operation import Operation
@@ -49,7 +50,7 @@ class Found:
     paths: set[str] = field(default_factory=set)
     reached: dict[Operation, Reached] = field(default_factory=dict)
     values: dict[Operation, Known] = field(default_factory=dict)
-    draws: dict[Operation, bool] = field(default_factory=dict)  # calls that draw a random number: whether by one draw
+    draws: dict[Operation, RandomNumber] = field(default_factory=dict)  # calls that draw a random number
     callees: dict[FunctionCall, str] = field(default_factory=dict)  # the path of the library function that is called
     under_atomic: set[Operation] = field(default_factory=set)  # reached only if a condition on an atomic's result allows it
     steps: set[int] = field(default_factory=set)  # atoms of variables to which a loop adds the same amount each round

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from autograder.simgpu.values.numba_types import FLOAT32, FLOAT64, common
 
 TABLE = Path(__file__).with_suffix(".json")
 FUNCTIONS = TABLE.with_name("function_costs.json")
@@ -54,14 +56,15 @@ def of_function(path: str, dtypes: Sequence[np.dtype | None], *, is_fast: bool =
 
     None of what is no function of numbers. A type that is not known is taken for float64.
     """
-    dtype = np.result_type(*(each or np.float64 for each in dtypes)) if dtypes else np.dtype(np.float64)
+    if any(each is not None and each.kind not in "biufc" for each in dtypes):
+        return None
+    dtype = reduce(common, (FLOAT64 if each is None else each for each in dtypes))
     table = costs_of_functions()
     kinds = [dtype.name]
     if dtype.kind in "iub":  # those of fewer bits as of 32
         kinds += ["int32", "int64"] if dtype.itemsize <= 4 else ["int64"]
-    if dtype.itemsize == 2:
-        kinds.append("float32")
-    if is_fast and dtype == np.float32:
+    kinds += ["float32", "float64"]  # of one type alone, to which Numba converts what it is given
+    if is_fast and dtype == FLOAT32:
         kinds.insert(0, FAST)
     for kind in kinds:
         if path in table.get(kind, ()):

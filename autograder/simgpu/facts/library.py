@@ -39,14 +39,29 @@ BUILTIN_VALUES = {
 SYNCHRONISES = ("numba.cuda.sync", "numba.cuda.cg.grid_group.sync", "numba.cuda.threadfence")
 RESHAPING = frozenset("reshape ravel transpose view copy".split())
 STORES = frozenset(f"numba.cuda.{name}" for name in ("stcg", "stcs", "stwb", "stwt"))
-# Functions that draw a random number: what they give, and whether by one draw. Of two, with branches between, the compiler
-# leaves the store of the generator's new state.
-RANDOM = "numba.cuda.random.xoroshiro128p_"
-DRAWS: Mapping[str, tuple[np.dtype, bool]] = {
-    f"{RANDOM}next": (nt.UINT64, True),
-    **{f"{RANDOM}uniform_{dtype.name}": (dtype, True) for dtype in (nt.FLOAT32, nt.FLOAT64)},
-    **{f"{RANDOM}normal_{dtype.name}": (dtype, False) for dtype in (nt.FLOAT32, nt.FLOAT64)},
-}
+
+
+@dataclass(frozen=True)
+class RandomNumber:
+    """What a function draws: the type, the machine instructions beside loads and stores of the state, and how many draws.
+
+    Of two draws, with branches behind them, the compiler leaves the store of the new state.
+    """
+
+    dtype: np.dtype
+    instructions: int  # machine_code_emulator/draws.json
+    draws: int = 1
+
+
+DRAWN: Mapping[str, RandomNumber] = {
+    f"numba.cuda.random.xoroshiro128p_{name}": drawn
+    for name, drawn in (
+        ("next", RandomNumber(nt.UINT64, 14)),
+        ("uniform_float32", RandomNumber(nt.FLOAT32, 19)), ("uniform_float64", RandomNumber(nt.FLOAT64, 17)),
+        ("normal_float32", RandomNumber(nt.FLOAT32, 104, draws=2)),
+        ("normal_float64", RandomNumber(nt.FLOAT64, 132, draws=2)),
+    )
+}  # fmt: skip
 # Functions that only read the arrays that they are given.
 READ_ONLY = (
     "builtins.", "math.", "operator.", "cmath.",

@@ -73,7 +73,7 @@ class LibraryCalls:
         self.observer.called(path)
         if path.startswith("numba.cuda.atomic."):
             return self._atomic(op, arguments, scope)
-        if path in library.DRAWS:
+        if path in library.DRAWN:
             return self._draw(op, path, arguments, scope)
         if path.startswith(library.SYNCHRONISES):
             return self._barrier(op, path, scope)
@@ -138,16 +138,16 @@ class LibraryCalls:
 
     def _draw(self, op: FunctionCall, path: str, arguments: Sequence[Known], scope: Scope) -> Known:
         """A random number: the state of a generator, an element of an array, is loaded and stored."""
-        dtype, is_one = library.DRAWS[path]
+        drawn = library.DRAWN[path]
         match arguments:
             case [KnownArray() as array, KnownNumber() as index] if not array.prefix:
                 reached = Reached(array, (index.form,), index.varies)
-                self.here.found.draws[op] = is_one
+                self.here.found.draws[op] = drawn
                 self.here.found.reached[op] = self.here.found.stores[op] = reached
-                self.memory.update(op, reached, is_one, scope)
+                self.memory.update(op, reached, drawn.draws == 1, scope)
             case [first, *_]:
                 self.memory.write_anywhere(first, scope)
-        return replace(self._changing_number("drawn", op), dtype=dtype)
+        return replace(self._changing_number("drawn", op), dtype=drawn.dtype)
 
     def _barrier(self, op: FunctionCall, path: str, scope: Scope) -> Known:
         """A barrier or a fence: after it, memory may hold what other threads have stored."""

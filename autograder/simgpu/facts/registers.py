@@ -104,7 +104,7 @@ class Registers:
                 each.leaves_no_load = True
             loads.add(each)
         if len(ours) == len(inside):
-            stores.update(each for each in written if self.found.draws.get(each, True))
+            stores.update(each for each in written if each not in self.found.draws or self.found.draws[each].draws == 1)
 
     def _stays(self, reached: Reached, loop: Operation) -> bool:
         """Whether an access goes to the same element in each round."""

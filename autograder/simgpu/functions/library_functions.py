@@ -79,7 +79,7 @@ _UNIVERSAL = """divide true_divide deg2rad rad2deg conjugate
 logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
 invert left_shift right_shift equal not_equal less less_equal greater greater_equal isnat"""
 # What numba-cuda (0.30.4, ufuncs.py) has for no kernel, and what to write instead.
-_REFUSED = {
+REFUSED = {
     **{name: f"math.{name}(...)" for name in "sqrt exp exp2 expm1 log1p fabs floor ceil trunc fmod".split()},
     **{name: f"math.{name}(...)" for name in "isinf isfinite copysign ldexp nextafter".split()},
     "add": "x + y", "subtract": "x - y", "multiply": "x * y", "floor_divide": "x // y", "remainder": "x % y", "mod": "x % y",
@@ -161,7 +161,7 @@ def _refused(instead: str) -> Handler:
     return handler
 
 
-for _name, _instead in _REFUSED.items():
+for _name, _instead in REFUSED.items():
     intrinsic(f"numpy.{_name}")(_refused(_instead))
 
 # -- operator.add and friends -------------------------------------------------------------------------------------

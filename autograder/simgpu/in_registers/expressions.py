@@ -15,6 +15,7 @@ import numpy as np
 from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function
+from autograder.simgpu.facts.library import DRAWN
 from autograder.simgpu.in_registers import figures
 from autograder.simgpu.in_registers.desk import DrawSite, Meaning, PlacedCall
 from autograder.simgpu.in_registers.figures import KEPT, LaneNumber, Sharing, Wording, together
@@ -41,7 +42,7 @@ from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.numba_types import BOOL, FLOAT32, FLOAT64, UINT64, unify
 from autograder.simgpu.values.values import NUMBERS, Number, Value
-from autograder.simgpu.wider.random_numbers import DRAWS, STATE
+from autograder.simgpu.wider.random_numbers import STATE
 
 MOST_SCOPES = 4  # functions that call each other, written in place of their calls
 NEXT_STATE = (  # see `_next` in wider/random_numbers.py
@@ -321,7 +322,7 @@ class LaneExpressions(LaneLoads, ABC):
             return self.in_place(op, callee.value)
         intrinsic = function_of(callee.value)
         arguments = [self.apart(self.meaning(each)) for each in op.arguments]
-        if intrinsic.path in DRAWS:
+        if intrinsic.path in DRAWN and DRAWN[intrinsic.path].draws == 1:
             return self.draw(op, intrinsic, arguments)
         given = [each.value if isinstance(each, Fixed) else self._sample_of(each) for each in arguments]
         pairs = zip(arguments, op.arguments, strict=True)
@@ -402,7 +403,7 @@ class LaneExpressions(LaneLoads, ABC):
         bits = source.name()
         for line in NEXT_STATE:
             source.write(line.format(bits))
-        dtype = DRAWS[intrinsic.path]
+        dtype = DRAWN[intrinsic.path].dtype
         if dtype == UINT64:
             return LaneNumber(bits, dtype, Sharing.BY_LANE)
         code = f"np.float64(np.int64({bits} >> np.uint64(11))) * np.float64({1.0 / (1 << 53)!r})"

@@ -40,11 +40,11 @@ def count_rounds(machine: Machine, op: Operation, dtype: np.dtype, exponent: Num
     """Counts the rounds of the loop: each lane goes round as often as its exponent has bits."""
     if not machine.books.slots(op):  # the value is in a register
         return
-    left = np.broadcast_to(np.abs(exponent), mask.lanes.shape)
+    left = np.broadcast_to(np.abs(exponent).astype(np.uint64), mask.lanes.shape)  # of the lowest int64, too
     while True:
         going = mask.only(left != 0)
         if not going.active:
             return
         machine.books.has_parted = True
         machine.books.issued(op, going, POWERS[dtype].by_bit)
-        left = left >> 1
+        left = left >> np.uint64(1)

@@ -22,7 +22,7 @@ _OF_ONE = {
     "sincos": lambda v: (np.sin(v), np.cos(v)), "sinpi": lambda v: np.sin(np.pi * v),
     "cospi": lambda v: np.cos(np.pi * v),
 }  # fmt: skip
-_FAST = "cos exp exp10 log log2 log10 pow sin sincos tan".split()  # of float32 alone; `fdividef` is below
+_FAST = "cos exp exp10 log log2 log10 pow sin sincos tan".split()  # of float32 alone
 _OF_TWO = {
     **{name: getattr(np, name) for name in "fmod hypot copysign fmin fmax".split()},
     "atan2": np.arctan2, "pow": np.power, "fdim": lambda a, b: np.fmax(a - b, 0),
@@ -61,3 +61,4 @@ for _make, _functions in ((_of_one, _OF_ONE), (_of_two, _OF_TWO), (_of_three, {"
         intrinsic(f"{CUDA}.libdevice.{_name}")(_make(_function, nt.FLOAT64))
         _paths = [f"{CUDA}.libdevice.{each}{_name}f" for each in ("", "fast_") if not each or _name in _FAST]
         intrinsic(*_paths)(_make(_function, nt.FLOAT32))
+intrinsic(f"{CUDA}.libdevice.fast_fdividef")(_of_two(lambda a, b: a / b, nt.FLOAT32))

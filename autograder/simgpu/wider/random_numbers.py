@@ -24,10 +24,6 @@ STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
 RANDOM = "numba.cuda.random"
 JUMP = (np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922))
 MASK64 = 0xFFFFFFFFFFFFFFFF
-DRAWS = {  # functions of one draw each, and the type of what they give
-    f"{RANDOM}.xoroshiro128p_{name}": np.dtype(dtype)
-    for name, dtype in (("next", np.uint64), ("uniform_float32", np.float32), ("uniform_float64", np.float64))
-}
 
 
 @compiled_when_called("void(uint64, uint64, int64, uint64[:], uint64[:])")
