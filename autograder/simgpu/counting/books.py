@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autograder.simgpu.counting.tally import (
     ISSUED_THREADS,
     ISSUED_WARPS,
@@ -14,6 +16,7 @@ from autograder.simgpu.counting.tally import (
 )
 from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.primitives import WARP
 from autograder.simgpu.values.lanes import Batch, Mask
 
 LOOP_ROUNDS = SLOT["loop_rounds"]
@@ -95,6 +98,13 @@ class Books:
             row[ISSUED_THREADS] += mask.active * times
             if self.warps_more:
                 self.shared_out += mask.warps * times
+
+    def issued_by_lane(self, op: Operation, times: np.ndarray, instructions: int) -> None:
+        """Adds machine instructions that lanes carry out so many times each, together as far as they can."""
+        if not self.in_short_arms and instructions:
+            row = self.row(op)
+            row[ISSUED_WARPS] += instructions * int(times.reshape(-1, WARP).max(axis=1).sum())
+            row[ISSUED_THREADS] += instructions * int(times.sum())
 
     def issued_by_some(self, row: list[int], warps: int, lanes: int) -> None:
         """Adds machine instructions, each of other lanes."""

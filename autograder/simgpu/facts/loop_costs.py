@@ -6,6 +6,7 @@ Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import Found
@@ -14,25 +15,47 @@ from autograder.simgpu.facts.known import KnownNumber, KnownRange
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.operations.expressions import Local
 from autograder.simgpu.operations.function_calls import FunctionCall
-from autograder.simgpu.operations.loops import Counted, For, While
+from autograder.simgpu.operations.loops import Counted, For, InFours, While
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Compare
 from autograder.simgpu.operations.statements import Assign, Break, If, Name, Return, UpdateName
 from autograder.simgpu.operations.steps import Block, Expression
 
-LOOP = 12  # a round over a range of unknown length that uses its counter: Numba's iterator
-CONSTANT_LOOP = 10  # of known length, but too long to be unrolled
-NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; over a range whose counter is not used
-UNSEEN_COUNTS, BEFORE_COUNTS = 1, 30  # likewise, where a branch counts something in four rounds that are done at once
-STRIDED_LOOP, DIVIDED_BY_STEP = 11, 50  # by steps that are not constant: a round, and beside what stands before any loop
-COUNTERS = 4  # before a loop of known length: Numba's iterator has two numbers of 64 bits
-FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; in addition, if four rounds are done at once
+
+@dataclass(frozen=True)
+class Beside:
+    """What a `for` loop takes beside its body, by what it goes over."""
+
+    each: int  # each round
+    alone: int  # likewise, where rounds are not done four at a time
+    arriving: int  # whoever comes to the loop
+    before: int  # the first round, before it
+    first: int = 0  # the first four, before them
+    left: int = 0  # rounds left over from fours, before them
+    single: int = 0  # each of these, in addition
+
+
+WRITTEN_OUT = Beside(0, 0, 0, 0)
+UNSEEN = Beside(5, 5, 13, 5, 0, 4, 5)  # the counter is not used
+UNSEEN_COUNTS = Beside(1, 1, 10, 5, 0, 4, 5)  # likewise, where a branch counts something in four rounds done at once
+KNOWN_LENGTH = Beside(10, 10, 0, 4)  # but too long to be unrolled: Numba's iterator has two numbers of 64 bits
+BY_STEPS = Beside(11, 13, 27, 45, 0, 9, 7)  # that are not constant: the length is a quotient
+NARROW = Beside(5, 8, 12, 5, 2, 4, 5)  # of 32-bit integers
+FROM_CONSTANT = Beside(11, 12, 11, 9, 8, 2, 6)  # a range whose first number is a constant, such as 0
+FROM_ELSEWHERE = Beside(10, 12, 17, 9, 0, 7, 7)
+BY_A_NUMBER = Beside(10, 12, 13, 9, 0, 7, 5)  # likewise, by steps of a constant above 1
+FOUR_AT_ONCE, WITHIN = 15, 4  # before the first round, if four are done at once; in a loop, which knows how many already
+COUNTED = 6  # whoever comes to a `while` loop that is done so
+FOUR_COUNTED, COUNTED_WITHIN = 13, 8  # before its first round; in a loop
+DIVIDED, OUTSIDE = 41, 20  # in addition, by steps of the launch; of it, what a loop around does once for all its rounds
+FIRST_COUNTED, LEFT_COUNTED = 9, 4  # before its first four; before rounds left over
+BRANCH = 1
 PAST = {ast.Lt: 0, ast.LtE: 1, ast.Gt: 0, ast.GtE: -1, ast.NotEq: 0}  # where a loop stops, after what it compares with
 MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.NotEq: ast.NotEq,
 }  # fmt: skip
 APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
-WAITS = ("numba.cuda.syncthreads", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
+WAITS = ("numba.cuda.threadfence", "numba.cuda.cg.")
 
 
 class LoopCosts:
@@ -149,17 +172,92 @@ class LoopCosts:
                     return True
         return False
 
-    def of_a_round(self, op: For) -> int:
-        """The instructions that a `for` loop takes in each round, beside its body."""
+    def of_for(self, op: For) -> None:
+        """Notes what a `for` loop takes beside its body, but for rounds left over from fours: `left_over`."""
+        rounds = self._rounds(op)
+        op.slots = rounds.each if op.is_four_at_once else rounds.alone
+        op.arriving, op.before = rounds.arriving, rounds.before
+        is_within = self._is_within(op)
+        if op.is_four_at_once and rounds.left:
+            op.before += WITHIN if is_within else FOUR_AT_ONCE
+        if is_within and rounds is BY_STEPS:
+            op.before -= OUTSIDE
+
+    def of_while(self, op: While, amount: Form | None) -> None:
+        """Likewise of a `while` loop; `amount`: by which its variable grows, if four rounds are done at a time."""
+        op.slots = 0 if op in self.integers.lengths else BRANCH
+        if amount is None:
+            op.arriving = op.before = 0
+            return
+        if self.placing.in_common(op.slots + op.condition.slots):
+            op.slots = op.condition.slots = 0
+        op.arriving = COUNTED
+        is_within = self._is_within(op)
+        op.before = COUNTED_WITHIN if is_within else FOUR_COUNTED
+        if amount[1]:
+            op.before += DIVIDED - (OUTSIDE if is_within else 0)
+
+    def left_over(self, op: For | While, shared: int, amount: Form | None) -> InFours | None:
+        """What the rounds take that are done four at a time, `shared` in all, and those left over; None: there are none.
+
+        Inside a loop that leaves their number alone, those left over are written out one after another, and share their
+        addresses: of machine code of some twenty loops, one takes two thirds of a round (of `while`, three quarters), and
+        two and three alike take two and a half (two).
+        """
+        if isinstance(op, For):
+            rounds = self._rounds(op)
+            if not op.is_four_at_once or not rounds.left:
+                return None
+            if not self._is_within(op):
+                return InFours(rounds.first, 0, rounds.left, rounds.single)
+            in_all = op.slots + _size(op.body)
+            return InFours(rounds.first, 0, -(in_all // 3), 0, in_all // 2, -(in_all // 2))
+        if amount is None:
+            return None
+        first = 0 if amount[1] else FIRST_COUNTED
+        if not self._is_within(op):
+            return InFours(first, shared, LEFT_COUNTED, shared - 1)
+        size = _size(op.body)
+        return InFours(first, shared, shared - (shared + size) // 4, 0, 0, -size)
+
+    def _is_within(self, loop: For | While) -> bool:
+        """Whether a loop stands in another one that is not written out and leaves the number of its rounds alone."""
+        around = [each for each in self.placing.loops if each is not loop and not self.integers.is_written_out(each)]
+        return bool(around) and self.placing.stays(self._bounds(loop), around[-1])
+
+    def _bounds(self, loop: For | While) -> list[Form | None]:
+        """What the number of a loop's rounds follows from."""
+        if isinstance(loop, For):
+            known = self.found.values.get(loop.source)
+            return [each.form for each in (known.start, known.stop)] if isinstance(known, KnownRange) else [None]
+        found: list[Form | None] = []
+        begins, condition = self.found.begins.get(loop, {}), loop.condition
+        for each in (condition.left, *condition.others) if isinstance(condition, Compare) else ():
+            known = self.found.values.get(each)
+            form = known.form if isinstance(known, KnownNumber) else None
+            for number, _ in form[1] if form is not None else ():
+                key = self.integers.forms.key_of(number)
+                if number in self.found.steps and isinstance(key, tuple) and len(key) > 2:
+                    begin = begins.get(key[2])
+                    form = begin.form if isinstance(begin, KnownNumber) else None
+            found.append(form)
+        return found
+
+    def _rounds(self, op: For) -> Beside:
         if op.is_written_out:
-            return 0
+            return WRITTEN_OUT
         if op.is_cheap:
-            return UNSEEN_COUNTS if op.is_four_at_once and self._counts(op) else UNSEEN_LOOP
+            return UNSEEN_COUNTS if op.is_four_at_once and self._counts(op) else UNSEEN
         if self.integers.values_of(op) is not None:
-            return CONSTANT_LOOP
+            return KNOWN_LENGTH
         if self._is_strided(op.source):
-            return STRIDED_LOOP
-        return NARROW_LOOP if self._is_narrow(op.source) else LOOP
+            return BY_STEPS
+        if self._is_narrow(op.source):
+            return NARROW
+        known = self.found.values.get(op.source)
+        if not isinstance(known, KnownRange) or known.start.constant is not None:
+            return FROM_CONSTANT
+        return BY_A_NUMBER if (known.step.constant or 0) > 1 else FROM_ELSEWHERE
 
     def _counts(self, loop: For) -> bool:
         """Whether a branch in a loop adds a constant to an integer, as what counts hits does."""
@@ -176,17 +274,15 @@ class LoopCosts:
         known = self.found.values.get(source)
         return isinstance(known, KnownRange) and known.step.constant is None and not self._is_narrow(source)
 
-    def before(self, op: For) -> int:
-        """The instructions that it takes before its first round."""
-        if op.slots == CONSTANT_LOOP:
-            return COUNTERS
-        if op.slots == UNSEEN_COUNTS:
-            return BEFORE_COUNTS
-        if op.slots == STRIDED_LOOP:
-            return FIRST_ROUND + DIVIDED_BY_STEP + (FOUR_AT_ONCE if op.is_four_at_once else 0)
-        if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP):
+
+def _size(body: Block) -> int:
+    """The instructions of a body without branches; 0 of others."""
+    found = 0
+    for each in everything_in(body):
+        if isinstance(each, (If, For, While)):
             return 0
-        return FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)
+        found += each.slots
+    return found
 
 
 def may_differ(condition: Operation, found: Found) -> bool:

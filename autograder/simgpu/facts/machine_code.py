@@ -26,7 +26,7 @@ from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber, KnownRecord, Unknown
 from autograder.simgpu.facts.literals import is_literal, literal_value
-from autograder.simgpu.facts.loop_costs import LoopCosts, may_differ
+from autograder.simgpu.facts.loop_costs import BRANCH, LoopCosts, may_differ
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.short_arms import ShortArms, is_empty
@@ -51,14 +51,13 @@ from autograder.simgpu.operations.statements import (
 from autograder.simgpu.operations.steps import Block
 
 START = 1  # before the first statement
-BRANCH = 1
 RECIPROCAL, OF_UNSIGNED = 14, 5  # of what divides an integer, and an unsigned one of 64 bits
 CONVERTED = 1  # a number of another type than the array's, before it is stored
 EXIT = 1
 MEETING = 1  # before a branch after which lanes meet again; each side waits there with one more instruction
-COUNTED, DIVIDED = 26, 53  # before a `while` loop, to compute its rounds: its step is a constant, or not
 FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and the addresses
 SHORT_CONDITION = 8  # instructions, at the most, of an operand of `and` that all lanes compute
+LEAVING = (Return, Break, Raise)  # statements after which a lane does not come to the next round
 COMPUTES = (Binary, Compare, Unary, UpdateName, UpdateElement, FunctionCall)
 
 
@@ -136,7 +135,7 @@ class MachineCode:
         leaves = _leaves(op.body) or _leaves(op.orelse)
         has_else = not is_empty(op.orelse)
         is_guard = op in self.last and not has_else
-        is_met = varies and not leaves and op not in self.last
+        is_met = varies and not (_leaves(op.body, LEAVING) or _leaves(op.orelse, LEAVING)) and op not in self.last
         op.slots, op.behind_body, op.behind_orelse = BRANCH, int(is_met), int(is_met)
         if has_else and not leaves and op not in self.last:
             op.behind_body += 1
@@ -310,8 +309,8 @@ class MachineCode:
             self.placing.conditions = 0
             self.arithmetic.in_four_rounds = isinstance(op, For) and op.is_four_at_once
             self.arithmetic.in_a_loop = True
+        amount = self.loop_costs.amount_a_round(op) if isinstance(op, While) else None
         if isinstance(op, While):
-            amount = self.loop_costs.amount_a_round(op)
             op.counted = None if amount is None else self.loop_costs.counted(op)
             if amount is not None:
                 self.placing.fours[op] = FOUR_ROUNDS
@@ -320,16 +319,12 @@ class MachineCode:
             if op not in self.integers.lengths:  # it stands in two places, and neither is known to come before a round
                 inner.done -= {key for key in inner.done - known if not _is_value(key) and self.integers.changes_in(op, key)}
             self.integers.note_bounds(op.condition, True, inner.of_rounds)
-            op.slots = 0 if op in self.integers.lengths else BRANCH
-            if amount is not None and self.placing.in_common(op.slots + op.condition.slots):
-                op.slots = op.condition.slots = 0
-            op.before = (0 if amount is None else DIVIDED if amount[1] else COUNTED) + op.is_met_behind
+            self.loop_costs.of_while(op, amount)
         else:
-            op.slots = self.loop_costs.of_a_round(op)
-            op.before = self.loop_costs.before(op) + op.is_met_behind
+            self.loop_costs.of_for(op)
+        op.arriving += op.is_met_behind
         self.block(op.body, inner)
-        if isinstance(op, While):
-            op.every_fourth = self.placing.fours.pop(op, 0)
+        op.fours = self.loop_costs.left_over(op, self.placing.fours.pop(op, 0), amount)
         self.integers.states = before
         self.arithmetic.in_four_rounds, self.arithmetic.in_a_loop = shared, around
         self.placing.loops.pop()
@@ -455,9 +450,9 @@ def _may_end_early(part: Operation) -> bool:
     return any(isinstance(each, (Break, Continue, Return, Raise)) for each in everything_in(part))
 
 
-def _leaves(block: Block) -> bool:
-    """Whether a block ends with return, break, continue or raise."""
-    return bool(block.statements) and isinstance(block.statements[-1], (Return, Break, Continue, Raise))
+def _leaves(block: Block, by: tuple[type[Operation], ...] = (*LEAVING, Continue)) -> bool:
+    """Whether a block ends with return, break, raise or, unless only those are asked for, continue."""
+    return bool(block.statements) and isinstance(block.statements[-1], by)
 
 
 def _is_same(one: Reached, other: Reached) -> bool:

@@ -19,7 +19,6 @@ from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Atom, Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownNumber, Unknown, varies
-from autograder.simgpu.facts.library import SYNCHRONISES
 from autograder.simgpu.facts.registers import Registers
 from autograder.simgpu.facts.waiting import Waiting
 from autograder.simgpu.facts.wide_accesses import WideAccesses
@@ -95,17 +94,13 @@ class Rules:
         loop.is_four_at_once = not loop.is_written_out and self._is_four_at_once(loop)
 
     def _is_four_at_once(self, loop: For) -> bool:
-        """Whether the compiler does four rounds of a loop at once: a short one in which no loop is left, without barriers,
-        exits or shuffles."""
+        """Whether the compiler does four rounds of a loop at once: a short one in which no loop is left, without exits."""
         if not self.written_out.is_for_four(loop):
             return False
         for each in self._inside(loop):
             if isinstance(each, (While, Break)) or isinstance(each, For) and not self.written_out.includes(each):
                 return False
             if isinstance(each, Return) and each.function is loop.function:
-                return False
-            path = self.found.callees.get(each, "") if isinstance(each, FunctionCall) else ""
-            if path.startswith((*SYNCHRONISES, "numba.cuda.shfl")):
                 return False
         return True
 

@@ -381,10 +381,13 @@ class _Sizes:
         return self.loop in self.loops.forms.loops_of(index)
 
     def _keeps_the_bits(self, part: FunctionCall) -> bool:
-        """Whether a call converts an integer to an integer."""
+        """Whether a call converts an integer to an integer, or a number to the type that it has."""
         callee = self.found.values.get(part.callee)
         if not isinstance(callee, KnownName) or not isinstance(callee.value, TypeReference):
             return False
+        numbers = [self.found.values.get(each) for each in (part, *part.arguments)]
+        if len({each.dtype for each in numbers if isinstance(each, KnownNumber)}) == 1 and len(numbers) == 2:
+            return True
         return all(self._form_of(each) is not None for each in (part, *part.arguments))
 
     def _function(self, path: str, part: FunctionCall) -> float:

@@ -18,7 +18,7 @@ from autograder.simgpu.one_thread.source import NotWritten
 from autograder.simgpu.operations.expressions import NamedExpression
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
-from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.loops import AT_ONCE, For, InFours, While
 from autograder.simgpu.operations.operation import everything_in
 from autograder.simgpu.operations.statements import (
     Assign,
@@ -262,10 +262,20 @@ class LaneWriter(LaneExpressions):
             condition = self.kept(condition.code, BOOL, condition.sharing)
             source.write(f"{source.divide(op)} += {condition.code}")
         self.way_out(condition.code, op)
-        if op.every_fourth:
-            with source.inside("if g == 0 and (number & 3) == 0:"):
-                self.issued(op, op.every_fourth)
-            source.here = None
+        if op.fours is not None and not self.is_regrouped:
+            self.in_fours(op, op.fours)
+
+    def in_fours(self, op: While, fours: InFours) -> None:
+        """What a round takes of a loop that is done four rounds at a time."""
+        for condition, times in (
+            *((f"(number & {AT_ONCE - 1}) == {place}", fours.of_round(AT_ONCE + place)) for place in range(AT_ONCE)),
+            (f"number == {AT_ONCE - 1}", fours.first),
+        ):  # fmt: skip
+            if times:
+                self.source.here = None
+                with self.source.inside(f"if g == 0 and {condition}:"):
+                    self.issued(op, times)
+                self.source.here = None
 
 
 def loads_in(block: Block) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from autograder.simgpu.one_thread.numbers import Number
 from autograder.simgpu.one_thread.source import NotWritten
-from autograder.simgpu.operations.loops import For, Loop
+from autograder.simgpu.operations.loops import Loop
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.statements import Name, UpdateName
 
@@ -86,5 +86,4 @@ def types(variables: Variables) -> Mapping[str, tuple[tuple[np.dtype, bool], boo
 
 def changes_after_first_round(loop: Loop) -> bool:
     """Whether a loop's first round counts something that the others do not."""
-    is_begun = isinstance(loop, For) and loop.before > 0
-    return bool(loop.hoisted or loop.held_loads or loop.held_stores or is_begun)
+    return bool(loop.hoisted or loop.held_loads or loop.held_stores)

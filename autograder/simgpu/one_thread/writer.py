@@ -42,8 +42,8 @@ from autograder.simgpu.one_thread.variables import (
 from autograder.simgpu.operations.expressions import Constant, Local, NamedExpression
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Attribute, Subscript
-from autograder.simgpu.operations.loops import STUCK_AFTER, For, Loop, While
-from autograder.simgpu.operations.operation import everything_in
+from autograder.simgpu.operations.loops import AT_ONCE, STUCK_AFTER, For, InFours, Loop, While
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.statements import (
     Assign,
     Break,
@@ -213,8 +213,9 @@ class Writer(Expressions):
         rounds = source.name("c")
         if isinstance(op, For):
             source.write(f"{rounds} = {self.range_of(op)}")
+            self.begin_for(op, f"len({rounds})")
         else:
-            self.issued(op, op.before)
+            self.issued(op, op.arriving)
             source.write(f"{rounds} = 0")
             source.write(f"b{rounds} = None")
         run, leaves = source.here, source.leaves
@@ -232,6 +233,26 @@ class Writer(Expressions):
             self.first_apart(op, rounds)
         source.here = None if source.leaves == LEAVES_ALL else run
         source.leaves = max(leaves, LEAVES_ALL if source.leaves == LEAVES_ALL else STAYS)
+
+    def begin_for(self, op: For, many: str) -> None:
+        """What is done before the first round, and what the number of rounds decides."""
+        self.issued(op, op.arriving)
+        self.issued_if(f"if {many}:", op, op.before)
+        if op.fours is not None:
+            self.issued_if(f"for _ in range({many} // {AT_ONCE}):", op, op.fours.shared)
+            self.issued_if(f"if {many} >= {AT_ONCE}:", op, op.fours.first)
+            self.issued_if(f"if {many} % {AT_ONCE}:", op, op.fours.left)
+            self.issued_if(f"for _ in range({many} % {AT_ONCE}):", op, op.fours.single)
+            self.issued_if(f"if {many} % {AT_ONCE} == 2:", op, op.fours.two)
+            self.issued_if(f"if {many} % {AT_ONCE} == 3:", op, op.fours.three)
+
+    def issued_if(self, head: str, op: Operation, times: int) -> None:
+        """Counts machine instructions under a condition, or as often as a loop comes by."""
+        if times:
+            run, self.source.here = self.source.here, None
+            with self.source.inside(head):
+                self.issued(op, times)
+            self.source.here = run
 
     def range_of(self, op: For) -> str:
         """The range that a loop goes over, as Python writes it."""
@@ -326,7 +347,7 @@ class Writer(Expressions):
                 with source.inside("if fuel < 0:"):
                     source.write(f"return {HAND_OVER}")
         if isinstance(op, For):
-            self.head_of_for(op, is_first)
+            self.head_of_for(op)
         elif isinstance(op, While):
             self.head_of_while(op, rounds, "begun" if is_outermost else "0", is_first)
         if not op.is_written_out:
@@ -340,17 +361,21 @@ class Writer(Expressions):
             raise NotWritten("a loop over several things")
         return self.name_of(loop.target.name)
 
-    def head_of_for(self, op: For, is_first: bool) -> None:
+    def head_of_for(self, op: For) -> None:
         counter = self.counter_of(op)
         if len(self.loops) == 1:
             self.source.write("c += 1")
         self.count(lambda machine: machine.books.instruction(op, self.mask))
-        if is_first:
-            self.issued(op, op.before)
         if not op.is_cheap:
             self.count(lambda machine: machine.books.loop_round(op, self.mask))
         assert isinstance(op.target, Name)
         self.variables[op.target.name] = Number(counter, INT64, False, *self.counters[op])
+
+    def in_fours(self, op: While, fours: InFours, rounds: str) -> None:
+        """What a round takes of a loop that is done four rounds at a time."""
+        for place in range(AT_ONCE):
+            self.issued_if(f"if {rounds} % {AT_ONCE} == {place}:", op, fours.of_round(AT_ONCE + place))
+        self.issued_if(f"if {rounds} == {AT_ONCE - 1}:", op, fours.first)
 
     def head_of_while(self, op: While, rounds: str, begun: str, is_first: bool) -> None:
         source = self.source
@@ -370,12 +395,10 @@ class Writer(Expressions):
             self.ways_out[-1].append(dict(self.variables))
             source.write("break")
         source.here = None
-        if op.every_fourth and is_first:
-            self.issued(op, op.every_fourth)
-        elif op.every_fourth:
-            with source.inside(f"if not {rounds} & 3:"):
-                source.here = None
-                self.issued(op, op.every_fourth)
+        if begun == "0":
+            self.issued_if(f"if not {rounds}:", op, op.before)
+        if op.fours is not None:
+            self.in_fours(op, op.fours, rounds)
         source.here = None
         source.write(f"{rounds} += 1")
 

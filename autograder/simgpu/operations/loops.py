@@ -22,7 +22,7 @@ from autograder.simgpu.operations.expressions import Constant
 from autograder.simgpu.operations.number_values import number, truth
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Compare
-from autograder.simgpu.operations.ranges import GoneElsewhere, RangeByLane, plain_numbers
+from autograder.simgpu.operations.ranges import GoneElsewhere, RangeByLane, number_of, plain_numbers
 from autograder.simgpu.operations.slicing import check_one_length, lanes_within, part_of
 from autograder.simgpu.operations.statements import Target, split
 from autograder.simgpu.operations.steps import Block, Expression, Statement
@@ -33,14 +33,56 @@ from autograder.simgpu.values.values import Lanes, Number, Value
 
 ASKED_EVERY = 16  # rounds of a lane alone after which a quicker way is asked for, the first one included
 WAITING = SLOT["waiting_warps"]
+AT_ONCE = 4  # rounds
 STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
+
+
+@dataclass(frozen=True)
+class InFours:
+    """The machine instructions of a loop that is done four rounds at a time, beside its body and what each round takes.
+
+    After the fours up to three rounds are left over: in a loop of their own, or, inside another loop, written out one
+    after another, where two take what three do.
+    """
+
+    first: int  # before the first four
+    shared: int  # of each four
+    left: int  # before rounds that are left over
+    single: int  # of each of these
+    two: int = 0  # where two are left over
+    three: int = 0
+
+    def of_round(self, number: int) -> int:
+        """Of a round whose successors are not known: taken for one left over, until four are full."""
+        place = number % AT_ONCE
+        if place == AT_ONCE - 1:
+            return self.shared - self.left - place * self.single - self.three + (self.first if number == place else 0)
+        return self.single + (self.left, self.two, self.three - self.two)[place]
+
+    def times(self, rounds: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
+        """How often each lane carries out what, by its number of rounds."""
+        left = rounds % AT_ONCE
+        yield rounds // AT_ONCE, self.shared
+        yield rounds >= AT_ONCE, self.first
+        yield left > 0, self.left
+        yield left, self.single
+        yield left == 2, self.two
+        yield left == 3, self.three
+
+    def of(self, rounds: int) -> int:
+        """Of a loop of so many rounds."""
+        left = rounds % AT_ONCE
+        found = rounds // AT_ONCE * self.shared + left * self.single
+        found += (0, self.left, self.left + self.two, self.left + self.three)[left]
+        return found + (self.first if rounds >= AT_ONCE else 0)
 
 
 class Loop(Statement):
     """What `while` and `for` have in common."""
 
     __slots__ = (
-        "body", "orelse", "is_written_out", "held_loads", "held_stores", "hoisted", "is_met_behind", "before", "behind",
+        "body", "orelse", "is_written_out", "held_loads", "held_stores", "hoisted", "is_met_behind", "arriving", "before",
+        "fours", "behind",
     )  # fmt: skip
 
     def __init__(self, node: ast.AST, function: Function, body: Block, orelse: Block) -> None:
@@ -50,7 +92,9 @@ class Loop(Statement):
         self.held_loads: frozenset[Operation] = frozenset()  # accesses whose element is loaded once, before the loop
         self.hoisted: set[Operation] = set()  # what is worked out before it, where that is told apart: see `once`
         self.held_stores: frozenset[Operation] = frozenset()  # those whose element is stored once, behind it
-        self.before = 0  # machine instructions before the first round
+        self.arriving = 0  # machine instructions of all lanes that come to it, also of those that have no round
+        self.before = 0  # before the first round, of those that have one
+        self.fours: InFours | None = None  # where the compiler does four rounds at a time, if there are as many
         self.behind: frozenset[Operation] = frozenset()  # accesses before a `break` that are made behind the loop
         self.is_met_behind = False  # lanes leave it in different rounds, and wait for each other behind it
 
@@ -81,6 +125,12 @@ class Loop(Statement):
         if machine.registers is None:
             return None
         return machine.registers.go_on(machine, self, running, rounds, machine.launch.work - asked, numbers, broken)
+
+    def in_fours(self, machine: Machine, rounds: np.ndarray) -> None:
+        """Counts what the rounds of each lane take beside those of the source, as lanes meet in the fours and behind."""
+        if self.fours is not None:
+            for times, instructions in self.fours.times(rounds):
+                machine.books.issued_by_lane(self, times, instructions)
 
     def one_round(self, machine: Machine, running: Mask, broken: list[Mask]) -> Mask | None:
         """One trip through the body; the lanes that go on to the next (those at `continue` among them)."""
@@ -124,7 +174,7 @@ class Loop(Statement):
 class While(Loop):
     """`while condition: ...`."""
 
-    __slots__ = ("condition", "is_hopeless", "every_fourth", "waits", "counted")
+    __slots__ = ("condition", "is_hopeless", "waits", "counted")
 
     def __init__(
         self, node: ast.AST, function: Function, condition: Expression, body: Block, orelse: Block
@@ -133,7 +183,6 @@ class While(Loop):
         self.condition = condition
         self.is_hopeless = False  # nothing in the body can change the condition or leave
         self.waits = False  # it goes on until an exchange at the same place finds what another thread has left there
-        self.every_fourth = 0  # machine instructions that four rounds have in common
         self.counted: Counted | None = None  # how its rounds are counted beforehand, where four are done at a time
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
@@ -149,7 +198,7 @@ class While(Loop):
         frame.loops.append(broken)
         returned_before = len(frame.returned)
         running: Mask | None = mask
-        machine.books.issued(self, mask, self.before)
+        machine.books.issued(self, mask, self.arriving)
         if self.waits:
             machine.books.row(self)[WAITING] += mask.warps
         rounds, asked = 0, machine.launch.work
@@ -165,8 +214,10 @@ class While(Loop):
                 break
             if self.counted is not None:
                 machine.counting.next_round(self, rounds)
-            if rounds % 4 == 0:
-                machine.books.issued(self, running, self.every_fourth)
+            if rounds == 0:
+                machine.books.issued(self, running, self.before)
+            if self.fours is not None and not machine.counting.is_regrouped(self):
+                machine.books.issued(self, running, self.fours.of_round(rounds))
             running = self.one_round(machine, running, broken)
             self.keep_in_registers(machine)
             rounds += 1
@@ -202,6 +253,8 @@ class While(Loop):
             if whole and all(each.dtype.kind in "iu" for each in whole):
                 numbers = [each.astype(np.int64) for each in whole]
                 machine.counting.begin_regrouping(self, numbers[0], numbers[1] + counted.past_stop, numbers[2], mask)
+                if machine.counting.regrouping is not None:
+                    self.in_fours(machine, machine.counting.regrouping.rounds)
         return holds
 
 
@@ -266,6 +319,7 @@ class For(Loop):
         kept = self.source.value(machine, mask)
         numbers = plain_numbers(kept)
         by_lane = None if numbers is not None else RangeByLane.of(kept, mask)
+        many = self._begin(machine, mask, kept, numbers, by_lane)
         asked = machine.launch.work
         gone_elsewhere = GoneElsewhere()
         coming = enumerate(self.rounds(machine, mask, kept, gone_elsewhere))
@@ -312,7 +366,7 @@ class For(Loop):
                 self.wait(machine, gone)
             if running is None:
                 break
-            if number_of_round == 0 and self.before:
+            if number_of_round == 0 and many is None:
                 books.issued(self, running, self.before)
             if self.is_watched:
                 counting.rounds[self] = number_of_round
@@ -329,6 +383,20 @@ class For(Loop):
             counting.end_arms(self.behind)
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
+
+    def _begin(
+        self, machine: Machine, mask: Mask, kept: Value, numbers: range | None, by_lane: RangeByLane | None
+    ) -> int | np.ndarray | None:
+        """Counts what is done before the first round, and what the number of rounds decides; that number, if it is known."""
+        books = machine.books
+        books.issued(self, mask, self.arriving)
+        many = by_lane.rounds(mask) if by_lane is not None else len(numbers) if numbers is not None else number_of(kept)
+        if isinstance(many, np.ndarray):
+            books.issued_by_lane(self, many > 0, self.before)
+            self.in_fours(machine, many)
+        elif many:
+            books.issued(self, mask, self.before + (self.fours.of(many) if self.fours is not None else 0))
+        return many
 
     def go_round(self, machine: Machine, running: Mask, value: Coming, broken: list[Mask]) -> Mask | None:
         """One round, with what the loop variable is in it; the lanes that go on to the next."""

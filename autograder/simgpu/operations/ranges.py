@@ -9,6 +9,7 @@ import numpy as np
 from autograder.simgpu.operations.callables import Range
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import NUMBERS, Value
 
 
@@ -50,9 +51,28 @@ class RangeByLane:
         start = np.broadcast_to(whole[0], mask.lanes.shape).copy()
         return cls(start, whole[1], whole[2], nt.of_range(each.dtype for each in bounds))
 
+    def rounds(self, mask: Mask) -> np.ndarray | None:
+        """How many numbers it has for each lane, int64; None where a step is 0."""
+        if np.any(np.equal(self.step, 0)):
+            return None
+        many = np.where(self.step > 0, -((self.start - self.stop) // self.step), -((self.stop - self.start) // -self.step))
+        return np.where(mask.lanes, np.maximum(many, 0), 0)
+
     def behind(self, rounds: int) -> RangeByLane:
         """What is left of it after so many rounds."""
         return replace(self, start=self.start + rounds * self.step)
+
+
+def number_of(kept: Value) -> int | None:
+    """How many rounds a loop over an array, a tuple or a range has, where that is the same for all lanes; else None."""
+    if isinstance(kept, View):
+        return kept.shape[0] if kept.ndim and kept.lengths is None else None
+    if isinstance(kept, tuple):
+        return len(kept)
+    if not isinstance(kept, Range) or not 1 <= len(kept.bounds) <= 3:
+        return None
+    bounds = [int(each) for each in kept.bounds if isinstance(each, (np.integer, np.bool_))]
+    return len(range(*bounds)) if len(bounds) == len(kept.bounds) and bounds[2:] != [0] else None
 
 
 def plain_numbers(kept: Value) -> range | None:
