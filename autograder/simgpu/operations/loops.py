@@ -62,12 +62,16 @@ class InFours:
     def times(self, rounds: np.ndarray) -> Iterator[tuple[np.ndarray, int]]:
         """How often each lane carries out what, by its number of rounds."""
         left = rounds % AT_ONCE
-        yield rounds // AT_ONCE, self.shared
-        yield rounds >= AT_ONCE, self.first
+        if self.shared:
+            yield rounds // AT_ONCE, self.shared
+        if self.first:
+            yield rounds >= AT_ONCE, self.first
         yield left > 0, self.left
-        yield left, self.single
-        yield left == 2, self.two
-        yield left == 3, self.three
+        if self.single:
+            yield left, self.single
+        if self.two or self.three:
+            yield left == 2, self.two
+            yield left == 3, self.three
 
     def of(self, rounds: int) -> int:
         """Of a loop of so many rounds."""
