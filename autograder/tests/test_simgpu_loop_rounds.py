@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from autograder.simgpu.counting.regrouping import AT_ONCE
 from autograder.simgpu.measurements.machine_code_emulator.loop_rounds import (
     LOOPS,
     MOST,
@@ -15,7 +16,7 @@ from autograder.simgpu.measurements.machine_code_emulator.loop_rounds import (
     CountedLoop,
     simulated,
 )
-from autograder.simgpu.operations.loops import AT_ONCE, InFours
+from autograder.simgpu.operations.loops import InFours
 
 COUNTED: dict[str, list[int]] = json.loads(RESULT.read_text(encoding="utf-8"))
 BY_NAME = {loop.name: loop for loop in LOOPS}

@@ -20,7 +20,7 @@ from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 
-AT_ONCE = 4
+AT_ONCE = 4  # rounds
 WARP = 32
 Step: TypeAlias = tuple[bool, int]
 """(whether it is in the loop that does four rounds at once, the number of the round there)."""
@@ -91,8 +91,7 @@ class Regrouping:
         cls, loop: Operation, start: np.ndarray, stop: np.ndarray, step: np.ndarray, mask: Mask
     ) -> Regrouping | None:
         """The regrouping of a loop over a range; None if all lanes of each warp have equally many rounds."""
-        rounds = np.where(step > 0, -((start - stop) // step), -((stop - start) // -step))
-        rounds = np.where(mask.lanes, np.maximum(rounds, 0), 0)
+        rounds = rounds_by_lane(start, stop, step, mask)
         by_warp = rounds.reshape(-1, WARP)
         active = mask.lanes.reshape(-1, WARP)
         most = by_warp.max(axis=1)
@@ -139,6 +138,12 @@ class Regrouping:
     def count_finished(self, count: Count, is_over: bool = False) -> None:
         """Counts the accesses that no further lane can reach; all of them if the loop is over."""
         self.meeting.count(count, lambda key: is_over or key[2][0] and key[2][1] + AT_ONCE <= self.round)
+
+
+def rounds_by_lane(start: np.ndarray, stop: np.ndarray, step: np.ndarray, mask: Mask) -> np.ndarray:
+    """How many numbers a range has for each lane, int64, 0 for lanes that are not in the mask; no step is 0."""
+    rounds = np.where(step > 0, -((start - stop) // step), -((stop - start) // -step))
+    return np.where(mask.lanes, np.maximum(rounds, 0), 0)
 
 
 def _begins_at_zero(start: np.ndarray) -> bool:

@@ -174,13 +174,13 @@ class LoopCosts:
 
     def of_for(self, op: For) -> None:
         """Notes what a `for` loop takes beside its body, but for rounds left over from fours: `left_over`."""
-        rounds = self._rounds(op)
-        op.slots = rounds.each if op.is_four_at_once else rounds.alone
-        op.arriving, op.before = rounds.arriving, rounds.before
+        beside = self._beside(op)
+        op.slots = beside.each if op.is_four_at_once else beside.alone
+        op.arriving, op.before = beside.arriving, beside.before
         is_within = self._is_within(op)
-        if op.is_four_at_once and rounds.left:
+        if op.is_four_at_once and beside.left:
             op.before += WITHIN if is_within else FOUR_AT_ONCE
-        if is_within and rounds is BY_STEPS:
+        if is_within and beside is BY_STEPS:
             op.before -= OUTSIDE
 
     def of_while(self, op: While, amount: Form | None) -> None:
@@ -205,13 +205,13 @@ class LoopCosts:
         two and three alike take two and a half (two).
         """
         if isinstance(op, For):
-            rounds = self._rounds(op)
-            if not op.is_four_at_once or not rounds.left:
+            beside = self._beside(op)
+            if not op.is_four_at_once or not beside.left:
                 return None
             if not self._is_within(op):
-                return InFours(rounds.first, 0, rounds.left, rounds.single)
+                return InFours(beside.first, 0, beside.left, beside.single)
             in_all = op.slots + _size(op.body)
-            return InFours(rounds.first, 0, -(in_all // 3), 0, in_all // 2, -(in_all // 2))
+            return InFours(beside.first, 0, -(in_all // 3), 0, in_all // 2, -(in_all // 2))
         if amount is None:
             return None
         first = 0 if amount[1] else FIRST_COUNTED
@@ -243,7 +243,7 @@ class LoopCosts:
             found.append(form)
         return found
 
-    def _rounds(self, op: For) -> Beside:
+    def _beside(self, op: For) -> Beside:
         if op.is_written_out:
             return WRITTEN_OUT
         if op.is_cheap:

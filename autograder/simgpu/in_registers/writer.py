@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autograder.simgpu.counting.regrouping import AT_ONCE
 from autograder.simgpu.in_registers.counts import Amount, CountShare, samples
 from autograder.simgpu.in_registers.desk import BROKE, CONTINUES, LEFT, LEFT_FOR, RETURNED, Meaning, Variables, WayOut
 from autograder.simgpu.in_registers.expressions import LaneExpressions
@@ -18,7 +19,7 @@ from autograder.simgpu.one_thread.source import NotWritten
 from autograder.simgpu.operations.expressions import NamedExpression
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
-from autograder.simgpu.operations.loops import AT_ONCE, For, InFours, While
+from autograder.simgpu.operations.loops import For, InFours, While
 from autograder.simgpu.operations.operation import everything_in
 from autograder.simgpu.operations.statements import (
     Assign,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from autograder.language.program import Reference
+from autograder.simgpu.counting.regrouping import AT_ONCE
 from autograder.simgpu.one_thread import numbers
 from autograder.simgpu.one_thread.desk import Fixed, Meaning
 from autograder.simgpu.one_thread.expressions import Expressions
@@ -42,7 +43,7 @@ from autograder.simgpu.one_thread.variables import (
 from autograder.simgpu.operations.expressions import Constant, Local, NamedExpression
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Attribute, Subscript
-from autograder.simgpu.operations.loops import AT_ONCE, STUCK_AFTER, For, InFours, Loop, While
+from autograder.simgpu.operations.loops import STUCK_AFTER, For, InFours, Loop, While
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.statements import (
     Assign,

@@ -13,6 +13,7 @@ import numpy as np
 from autograder.errors import KernelFault
 from autograder.language.program import Function
 from autograder.simgpu.counting.counting import Counting
+from autograder.simgpu.counting.regrouping import AT_ONCE
 from autograder.simgpu.counting.tally import SLOT
 from autograder.simgpu.machine.machine import Machine, Standstill
 from autograder.simgpu.one_thread.rehearsal import NotOfNumbers, Stage
@@ -22,7 +23,7 @@ from autograder.simgpu.operations.expressions import Constant
 from autograder.simgpu.operations.number_values import number, truth
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Compare
-from autograder.simgpu.operations.ranges import GoneElsewhere, RangeByLane, number_of, plain_numbers
+from autograder.simgpu.operations.ranges import GoneElsewhere, RangeByLane, plain_numbers, rounds_over
 from autograder.simgpu.operations.slicing import check_one_length, lanes_within, part_of
 from autograder.simgpu.operations.statements import Target, split
 from autograder.simgpu.operations.steps import Block, Expression, Statement
@@ -33,7 +34,6 @@ from autograder.simgpu.values.values import Lanes, Number, Value
 
 ASKED_EVERY = 16  # rounds of a lane alone after which a quicker way is asked for, the first one included
 WAITING = SLOT["waiting_warps"]
-AT_ONCE = 4  # rounds
 STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
 
 
@@ -394,7 +394,7 @@ class For(Loop):
         """Counts what is done before the first round, and what the number of rounds decides; that number, if it is known."""
         books = machine.books
         books.issued(self, mask, self.arriving)
-        many = by_lane.rounds(mask) if by_lane is not None else len(numbers) if numbers is not None else number_of(kept)
+        many = by_lane.rounds(mask) if by_lane is not None else len(numbers) if numbers is not None else rounds_over(kept)
         if isinstance(many, np.ndarray):
             books.issued_by_lane(self, many > 0, self.before)
             self.in_fours(machine, many)

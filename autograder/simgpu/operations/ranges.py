@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from autograder.simgpu.counting.regrouping import rounds_by_lane
 from autograder.simgpu.operations.callables import Range
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
@@ -55,15 +56,14 @@ class RangeByLane:
         """How many numbers it has for each lane, int64; None where a step is 0."""
         if np.any(np.equal(self.step, 0)):
             return None
-        many = np.where(self.step > 0, -((self.start - self.stop) // self.step), -((self.stop - self.start) // -self.step))
-        return np.where(mask.lanes, np.maximum(many, 0), 0)
+        return rounds_by_lane(self.start, self.stop, self.step, mask)
 
     def behind(self, rounds: int) -> RangeByLane:
         """What is left of it after so many rounds."""
         return replace(self, start=self.start + rounds * self.step)
 
 
-def number_of(kept: Value) -> int | None:
+def rounds_over(kept: Value) -> int | None:
     """How many rounds a loop over an array, a tuple or a range has, where that is the same for all lanes; else None."""
     if isinstance(kept, View):
         return kept.shape[0] if kept.ndim and kept.lengths is None else None
