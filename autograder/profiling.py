@@ -63,8 +63,10 @@ class Profile:
                 counted.setdefault(line, LineProfile(line, function.line_text(number), Counters(), Counters()))
         return tuple(counted[line] for line in sorted(counted))
 
-    def estimate(self, model: str = "H200") -> PicturedEstimate:
+    def estimate(self, model: str = "H200", times: int = 1) -> PicturedEstimate:
         """The performance model's estimate for a GPU by name ("H200", "T4", ...); see `autograder.perfmodel`.
+
+        With `times`, that of a launch of so many times as many blocks, which do the same, on arrays that much larger.
 
         Registers are the compiler's where numba-cuda and ptxas are installed, and an assumption that says so elsewhere.
         """
@@ -74,13 +76,15 @@ class Profile:
         if model not in SPECIFICATIONS:
             raise UsageError(f"No GPU is called {model!r}.", remedy=f"Known: {', '.join(SPECIFICATIONS)}.")
         capability = SPECIFICATIONS[model].compute_capability
-        return self._estimate(model, registers_per_thread(self._functions[0], self._arguments, capability))
+        return self._estimate(model, registers_per_thread(self._functions[0], self._arguments, capability), times)
 
-    def _estimate(self, model: str, registers: int | None = None) -> PicturedEstimate:
+    def _estimate(self, model: str, registers: int | None = None, times: int = 1) -> PicturedEstimate:
         from autograder.figures.estimates import PicturedEstimate
 
         kept = registers or self.record.registers_per_thread
-        found = estimate_launch(replace(self.record, registers_per_thread=kept), model)
+        work, array_bytes = self.record.compiled.times(times), times * self.record.array_bytes
+        larger = replace(self.record, registers_per_thread=kept, compiled=work, array_bytes=array_bytes)
+        found = estimate_launch(larger, model)
         if registers:
             found = replace(found, assumptions=(*found.assumptions, f"{registers} registers a thread, from ptxas"))
         return PicturedEstimate.of(found, self.record.kernel)

@@ -46,6 +46,7 @@ DRAM_ACHIEVABLE_GB_PER_S = 4170.0
 DRAM_SCATTERED_GSECTORS_PER_S = 43.3
 DRAM_SCATTERED_STORE_GSECTORS_PER_S = 16.4
 L2_LOAD_GB_PER_S = 4900.0
+L2_STORE_GB_PER_S = 4600.0
 
 
 def _lanes(float32: int, float64: int, float16: int, special: int, conversion: int) -> dict[str, Figure]:
@@ -108,6 +109,7 @@ def _scaled(chip: dict[str, Figure]) -> dict[str, Figure]:
         "dram_scattered_gsectors_per_s": (round(DRAM_SCATTERED_GSECTORS_PER_S * memory, 2), of_dram),
         "dram_scattered_store_gsectors_per_s": (round(DRAM_SCATTERED_STORE_GSECTORS_PER_S * memory, 2), of_dram),
         "l2_load_gb_per_s": (round(L2_LOAD_GB_PER_S * l2, 1), of_l2),
+        "l2_store_gb_per_s": (round(L2_STORE_GB_PER_S * l2, 1), of_l2),
     }
 
 
@@ -134,6 +136,7 @@ SPECIFICATIONS: dict[str, Specification] = {
         dram_scattered_gsectors_per_s=(DRAM_SCATTERED_GSECTORS_PER_S, OURS),
         dram_scattered_store_gsectors_per_s=(DRAM_SCATTERED_STORE_GSECTORS_PER_S, OURS),
         l2_load_gb_per_s=(L2_LOAD_GB_PER_S, OURS),
+        l2_store_gb_per_s=(L2_STORE_GB_PER_S, LIMITS + " (single elements, down 8,192 rows)"),
     ),
     "H100": _build("NVIDIA H100 SXM", HOPPER, _chip(132, 1.98, 3350.0, 50, H100_SHEET)),
     "A100": _build("NVIDIA A100 40 GB SXM", AMPERE_A100, _chip(108, 1.41, 1555.0, 40, A100_PAPER)),

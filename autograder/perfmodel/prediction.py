@@ -6,7 +6,7 @@ START HERE: `estimate` below. Each resource is one small function from counted w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, log10
 
@@ -27,13 +27,16 @@ LINES_OF_NEIGHBOURS = 8  # of a warp's load or store, at the most: more are of l
 SECTORS_OF_NEIGHBOURS = 8  # of a warp that reads 8 bytes for each lane; more are of lanes far from each other
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
+OVERHEAD = "launch overhead"
+OF_EACH_WARP = ("latency", "block launch")  # resources that are not shared by warps which are there at the same time
 MERGED_STORES = 0.95  # of the sectors that a warp stores to again at once, those that L2 does not see, by its counters
 
 # Fitted to the sets that are learned from and to the cases of development (measurements/fitting.py), each one number:
 ISSUE_SHARE = 0.75  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
-CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
-OVERLAP = 3.9  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
+CYCLES_ALONE = 3.7  # from one instruction of a warp to its next, while nobody else delays it
+OVERLAP = 4.5  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
 FAR_APART = 0.35  # of the sectors that other blocks load again in gathers, those that come back far apart: not hot ones
+IDLE = 0.25  # of what a warp waits in its turn: so long all that warps share is idle, while a launch begins and ends
 COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
 ADVICE = {
@@ -83,6 +86,7 @@ class Estimate:
     operations: int = 0  # in floating point
     dram_bytes: float = 0.0
     interval_ns: Interval | None = None
+    idle_ns: float = 0.0  # what its resources wait for the first warps and the last ones
 
     @property
     def next_binding(self) -> str:
@@ -93,7 +97,7 @@ class Estimate:
     def most_to_gain(self) -> float:
         """How many times faster the launch would be at most, if the slowest resource cost nothing."""
         rest = {name: 0.0 if name == self.binding else ns for name, ns in self.breakdown.items()}
-        return self.ns / max(1e-9, _together(rest))
+        return self.ns / max(1e-9, _together(rest, self.idle_ns))
 
     @property
     def ahead(self) -> float:
@@ -187,18 +191,20 @@ def estimate(
             f"the slowest warp, which executes {slower:.1f} times the average and makes {loading:.1f} times the loads, is "
             "alone with what it has beyond others"
         )
+    life = Life.of(counters, specification, fit, traffic)
     breakdown = _multiprocessor_times(counters, specification)
     breakdown |= _memory_times(counters, specification, traffic, local)
-    breakdown["latency"] = _latency_ns(counters, specification, fit, traffic)
-    breakdown["launch overhead"] = _overhead_ns(counters, specification)
+    breakdown["latency"] = life.ns
+    breakdown[OVERHEAD] = _overhead_ns(counters, specification)
     if counters.waiting_warps:
         assumptions.append(
             f"{counters.waiting_warps:,} warps wait for other threads in a loop: how often it goes round cannot be predicted"
         )
     binding = max(breakdown, key=breakdown.__getitem__)
-    if binding == "launch overhead":
+    if binding == OVERHEAD:
         assumptions.append("nothing waits for the host, which takes 19 us and more for each launch")
-    ns = _together(breakdown)
+    idle_ns = IDLE * life.waits_ns
+    ns = _together(breakdown, idle_ns)
     is_a_flag = binding == "L2" and 2 * _stores_to_one_sector_ns(counters, specification) > breakdown["L2"]
     return Estimate(
         ns=ns,
@@ -212,6 +218,7 @@ def estimate(
         operations=counters.operations,
         dram_bytes=SECTOR_BYTES * (traffic.dram_sectors + local.dram_sectors),
         interval_ns=interval_of_time(ns, binding, specification.name, waits=counters.waiting_warps > 0),
+        idle_ns=idle_ns,
     )
 
 
@@ -232,12 +239,26 @@ def _advice(binding: str, counters: Counters, fit: Occupancy) -> str:
     return f"{words[0].upper()}{words[1:]}: the warps wait for memory."
 
 
-def _together(breakdown: Mapping[str, float]) -> float:
-    """The time of resources that work side by side: a little more than that of the slowest, plus the launch overhead."""
-    work = [ns for name, ns in breakdown.items() if name != "launch overhead"]
+def _together(breakdown: Mapping[str, float], idle_ns: float) -> float:
+    """The time of resources that work side by side: a little more than that of the slowest, plus the launch overhead.
+
+    Those that all warps share take longer by what the busiest of them stands idle, `idle_ns`, while the first warps wait for
+    data and the last ones are few. Atomics are added up where L2 keeps its sectors, which it cannot hand out meanwhile.
+    """
+    queues = dict(_queues(breakdown))
+    busiest = max((ns for name, ns in queues.items() if name not in OF_EACH_WARP), default=0.0)
+    stretched = 1 + idle_ns / busiest if busiest else 1.0
+    work = [ns if name in OF_EACH_WARP else stretched * ns for name, ns in queues.items()]
     longest = max(work, default=0.0)
     overlapped = longest * sum((ns / longest) ** OVERLAP for ns in work) ** (1 / OVERLAP) if longest else 0.0
-    return overlapped + breakdown["launch overhead"]
+    return overlapped + breakdown[OVERHEAD]
+
+
+def _queues(breakdown: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """What waits in a queue of its own: each resource, but L2 and its atomics together."""
+    for name, ns in breakdown.items():
+        if name not in (OVERHEAD, "atomics"):
+            yield name, ns + (breakdown["atomics"] if name == "L2" else 0.0)
 
 
 def in_a_row(launches_ns: Sequence[float], specification: Specification) -> float:
@@ -304,7 +325,8 @@ class Traffic:
             return cls(loads, stores, loads, stores, 0.0, 0.0, "no cache: every sector comes from DRAM")
         unique = min(loads, counters.unique_load_sectors or loads)
         written = float(min(stores, counters.unique_store_sectors or stores))
-        fetched = max(unique, min(loads, counters.block_load_sectors or unique))
+        # where the block that stands for others loads nothing, nothing is known to be loaded again
+        fetched = max(unique, min(loads, counters.block_load_sectors or loads))
         fetched = min(fetched, max(unique, specification.multiprocessors * unique))  # one L1 serves all of its blocks
         live = _live_bytes(counters, resident)
         lost = (loads - fetched) * _beyond(resident.l1_bytes, live)
@@ -324,7 +346,7 @@ class Traffic:
             l2_store_packets=(stores + counters.global_store_lines)
             * (1 - MERGED_STORES * counters.global_store_sectors_again / max(1, stores)),
             dram_load_sectors=unique,
-            dram_store_sectors=written,
+            dram_store_sectors=written * _beyond(L2_KEEPS * specification.l2_bytes, max(in_all, SECTOR_BYTES * written)),
             dram_scattered_loads=past_l2 * lost + gathered,
             dram_scattered_stores=across * stored_by_others
             + past_l2 * (stores - written - stored_by_others)
@@ -428,14 +450,15 @@ def _memory_times(
     """The times of resources that all multiprocessors share."""
     dram = SECTOR_BYTES / specification.dram_achievable_gb_per_s
     streamed = traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors
-    packets = traffic.l2_load_sectors + local.l2_load_sectors + traffic.l2_store_packets + local.l2_store_packets
     scattered = (
         traffic.dram_scattered_loads / specification.dram_scattered_gsectors_per_s
         + traffic.dram_scattered_stores / specification.dram_scattered_store_gsectors_per_s
     )
+    loads = (traffic.l2_load_sectors + local.l2_load_sectors) / specification.l2_load_gb_per_s
+    stores = (traffic.l2_store_packets + local.l2_store_packets) / specification.l2_store_gb_per_s
     return {
         "DRAM": streamed * dram + scattered,
-        "L2": packets * SECTOR_BYTES / specification.l2_load_gb_per_s + _stores_to_one_sector_ns(counters, specification),
+        "L2": SECTOR_BYTES * (loads + stores) + _stores_to_one_sector_ns(counters, specification),
         "atomics": _atomics_ns(counters, specification),
         "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
     }
@@ -468,28 +491,36 @@ def _atomics_ns(counters: Counters, specification: Specification) -> float:
     return max(all_of_them, counters.hottest_atomic_sectors * at_one) / specification.cycles_per_ns
 
 
-def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> float:
-    """The life of an average warp that never waits for others, times the turns that blocks take; or the slowest warp's.
+@dataclass(frozen=True)
+class Life:
+    """What warps need from their first instruction to their last, in nanoseconds of all launches."""
 
-    While others live, the slowest fares as they do. What it has beyond them it does when they are gone: nobody stands in
-    line with it, few of its lanes are left, and what is in L2 need not come from DRAM again.
-    """
-    warps, blocks, launches = max(1, counters.warps), max(1, counters.blocks), max(1, counters.launches)
-    loads = counters.global_load_requests / warps
-    turns = max(1.0, blocks / launches / (fit.blocks * specification.multiprocessors))
-    instructions = CYCLES_ALONE * _instructions(counters) / warps
-    cycles = instructions + counters.global_load_wavefronts / warps
-    cycles += counters.barriers / warps * specification.barrier_cycles
-    alone = (slowest_warp(counters) - 1) * instructions
-    if counters.global_load_sectors:
-        read = traffic.dram_load_sectors + traffic.dram_scattered_loads
-        from_dram = read / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
-        # blocks that share data and run at the same time wait for it at the same time: all of the first turn for DRAM
-        together = min(1.0, max(from_dram, 1 / turns))
-        beyond = (slowest_loads(counters) - 1) * loads
-        cycles += loads * _wait_for_a_load(counters, specification, traffic, together)
-        alone += beyond * _wait_for_a_load(counters, specification, traffic, min(1.0, from_dram))
-    return max(turns * cycles, cycles + alone) * launches / specification.cycles_per_ns
+    ns: float  # of all turns that blocks take, or of the slowest warp
+    waits_ns: float  # what the warp that loads most waits in its turn
+
+    @classmethod
+    def of(cls, counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> Life:
+        """The life of an average warp that never waits for others, times the turns that blocks take; or the slowest warp's.
+
+        While others live, the slowest fares as they do. What it has beyond them it does when they are gone: nobody stands
+        in line with it, few of its lanes are left, and what is in L2 need not come from DRAM again.
+        """
+        warps, blocks, launches = max(1, counters.warps), max(1, counters.blocks), max(1, counters.launches)
+        loads = counters.global_load_requests / warps
+        turns = max(1.0, blocks / launches / (fit.blocks * specification.multiprocessors))
+        instructions = CYCLES_ALONE * _instructions(counters) / warps
+        waits = (counters.global_load_wavefronts + counters.barriers * specification.barrier_cycles) / warps
+        alone = (slowest_warp(counters) - 1) * instructions
+        if counters.global_load_sectors:
+            read = traffic.dram_load_sectors + traffic.dram_scattered_loads
+            from_dram = read / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
+            # blocks that share data and run at the same time wait for it at the same time: all of the first turn for DRAM
+            together = min(1.0, max(from_dram, slowest_loads(counters) / turns))  # warps that load nothing take no turn
+            beyond = (slowest_loads(counters) - 1) * loads
+            waits += loads * _wait_for_a_load(counters, specification, traffic, together)
+            alone += beyond * _wait_for_a_load(counters, specification, traffic, min(1.0, from_dram))
+        cycles, each = instructions + waits, launches / specification.cycles_per_ns
+        return cls(max(turns * cycles, cycles + alone) * each, slowest_loads(counters) * waits * each)
 
 
 def _wait_for_a_load(counters: Counters, specification: Specification, traffic: Traffic, from_dram: float) -> float:

@@ -36,7 +36,8 @@ class Specification:
     l2_bytes: int  # 0: no cache between the multiprocessors and DRAM
     dram_scattered_gsectors_per_s: float  # single 32-byte sectors at random addresses, read
     dram_scattered_store_gsectors_per_s: float  # the same, stored to
-    l2_load_gb_per_s: float  # single sectors; stores go at the same rate, with the addresses of their lines
+    l2_load_gb_per_s: float  # single sectors
+    l2_store_gb_per_s: float  # the same, and as much again for the address of a line
     load_store_requests_per_cycle: float
     l1_wavefronts_per_cycle: float  # passes through the data array that L1 and shared memory have in common
     # latencies

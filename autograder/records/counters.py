@@ -131,9 +131,15 @@ class Counters:
             merged.__dict__[name] = max(getattr(self, name), getattr(other, name))
         return merged
 
+    def times(self, number: int) -> Counters:
+        """Those of a launch of `number` times as many blocks, each of which does what these do."""
+        counts = zip(_NAMES, self.__dict__.values(), strict=True)
+        return Counters.of(n if name in _OF_ANY_SIZE else number * n for name, n in counts)
+
 
 _NAMES = tuple(each.name for each in fields(Counters))
 _MAXIMA = tuple(name for name in _NAMES if name.endswith("worst_multiplicity"))
+_OF_ANY_SIZE = (*_MAXIMA, "launches", "slowest_warp_instructions", "slowest_warp_loads", "simulated_blocks")
 
 
 SIGNS = "for an index that may be negative, a comparison decides whether the length is added"  # one of `LineProfile.why`

@@ -560,9 +560,10 @@ def test_what_holds_up_the_layouts_is_as_lesson_3b_says() -> None:
     assert table["(n, 4), mass only"]["measured"] == round(LAYOUTS["(n, 4), one field"], 2)
     assert table["packed, all fields"]["measured"] == round(LAYOUTS["record array, packed, all fields"], 2)
     one = table["(n, 4), mass only"]
-    assert longest(one) == "DRAM" and one["DRAM"] == pytest.approx(one["measured"], rel=0.05)
-    assert 0.9 * one["DRAM"] < one["L2"] < one["DRAM"], "nearly as long"
-    assert f"even if one is wanted, {one['DRAM']} ms, and the clock says {one['measured']}" in prose(CORNER)
+    assert longest(one) in ("DRAM", "L2")
+    assert one["DRAM"] == pytest.approx(one["measured"], rel=0.05) and one["L2"] == pytest.approx(one["measured"], rel=0.05)
+    both = f"even if one is wanted, {one['DRAM']} ms through DRAM and {one['L2']} through L2, and the clock says "
+    assert f"{both}{one['measured']}" in prose(CORNER)
     alone = table["(4, n), mass only"]
     needs = [alone[each] for each in ("DRAM", "L2", "block launch")]
     assert f"would take {min(needs)} to {max(needs)} ms each" in prose(CORNER) and max(needs) < 0.9 * alone["measured"]
@@ -625,9 +626,9 @@ def longest(row: dict[str, float]) -> str:
 
 def test_the_transpose_is_held_up_by_l2_as_lesson_3a_says() -> None:
     copied, turned = limits(COALESCING)["copy"], limits(COALESCING)["transpose"]
-    assert longest(turned) == "L2" and 0.9 * turned["measured"] < turned["L2"] <= turned["measured"]
+    assert longest(turned) == "L2" and turned["L2"] == pytest.approx(turned["measured"], rel=0.05)
     assert copied[longest(copied)] < 0.75 * copied["measured"], "the copy has no row that explains its time"
-    assert f"{turned['L2']:.2f} ms of the {turned['measured']:.2f}" in prose(COALESCING)
+    assert f"{turned['L2']:.2f} ms by the estimate, and the clock says {turned['measured']:.2f}" in prose(COALESCING)
     assert (
         f"had {copied['L2']:.2f} ms for L2 and {copied['issue']:.2f} for issue, and the clock says {copied['measured']:.2f}"
         in prose(CORNER)
@@ -639,10 +640,10 @@ def test_what_padding_mends_is_as_lesson_3b_says() -> None:
     one, padded = table["tile of 32 x 32, four each"], table["tile of 32 x 33, four each"]
     assert longest(one) == "shared memory" and 0.8 * one["measured"] < one["shared memory"] <= one["measured"]
     three = sorted((padded["L2"], padded["DRAM"], padded["issue"]))
-    assert longest(padded) in ("DRAM", "issue") and three[-1] < 1.2 * three[0], "none is ahead by much"
+    assert longest(padded) in ("L2", "issue") and three[-1] < 1.2 * three[0], "none is ahead by much"
     assert 0.8 * padded["measured"] < padded["issue"] < padded["measured"]
     loads_first = MOVES["copy, four each, loads first"]
-    assert round(loads_first, 2) == padded["DRAM"] > padded["L2"], "what DRAM needs alone"
+    assert round(loads_first, 2) == padded["L2"] < 1.1 * padded["DRAM"], "what L2 needs alone"
     by_columns = table["transpose_by_columns"]
     assert longest(by_columns) == "L1"
     for width in (32, 33):
@@ -654,7 +655,7 @@ def test_what_padding_mends_is_as_lesson_3b_says() -> None:
         f"L1's passes are the longest, {by_columns['L1']:.2f} ms of {by_columns['measured']:.2f}",
         f"DRAM and L2, {padded['DRAM']:.2f} and {padded['L2']:.2f}, and the instructions that do it, {padded['issue']:.2f}; "
         f"the clock says {padded['measured']:.2f}",
-        f"with two thirds of the instructions, takes {loads_first:.2f} ms: what DRAM needs alone",
+        f"with two thirds of the instructions, takes {loads_first:.2f} ms: what L2 needs alone",
     ):
         assert sentence in prose(CORNER)
 

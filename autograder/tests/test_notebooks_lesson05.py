@@ -687,9 +687,10 @@ def test_atomics_hold_up_the_histogram_without_copies_as_lesson_5a_says() -> Non
 def test_nothing_alone_holds_up_the_fastest_histogram_as_lesson_5b_says() -> None:
     case = by_case()["histogram, privatized, uniform", 2**24]
     needs = case.estimate.breakdown
-    assert case.estimate.binding == "issue" and -0.15 < case.error < 0, "the clock says a little more"
-    assert 1.4 < case.estimate.ns / needs["issue"] < 1.6
-    assert min(needs["DRAM"], needs["atomics"]) > 2 / 3 * needs["issue"] and needs["latency"] < needs["shared atomics"]
+    assert case.estimate.binding == "issue" and 0 < case.error < 0.15, "the clock says a little less"
+    assert 1.8 < case.estimate.ns / needs["issue"] < 2, "almost twice as long"
+    assert min(needs["DRAM"], needs["L2"], needs["atomics"]) > 2 / 3 * needs["issue"]
+    assert needs["latency"] < needs["shared atomics"]
 
 
 def test_a_loop_that_counts_in_shared_memory_asks_for_four_items_at_a_time() -> None:

@@ -40,7 +40,7 @@ MICRO = json.loads((HERE / "microbenchmarks.json").read_text(encoding="utf-8"))
         (lesson07.most_apart, 2),
         (lesson07.at_one_address, 49),
         (lesson07.least_sure, 1.97),
-        (lesson07.least_sure, 3 / 1.52),
+        (lesson07.least_sure, 3 / 1.51),
     ],
 )
 def test_the_right_answer_is_praised(exercise, answer) -> None:
@@ -68,7 +68,7 @@ def test_the_right_answer_is_praised(exercise, answer) -> None:
         (lesson07.at_one_address, 92, "divide by it"),
         (lesson07.at_one_address, ..., "your answer"),
         (lesson07.least_sure, 4.57, "the upper end"),
-        (lesson07.least_sure, 1.52, "That is the factor"),
+        (lesson07.least_sure, 1.51, "That is the factor"),
         (lesson07.least_sure, 3, "the prediction itself"),
         (lesson07.least_sure, 1.48, "not subtracted"),
         (lesson07.sum_of_eight, "kernel", "takes a kernel"),
@@ -163,14 +163,14 @@ def test_the_last_exercise_begins_with_the_kernel_that_its_reply_takes_for_uncha
             "not yet",
             "5 x 1030 by 1030 x 3 product comes out wrong",
         ),
-        (AS_GIVEN.replace("np.float32(0)", "np.float64(0)"), "not yet", "takes longer: 557 us"),
-        (HOISTED, "not yet", "takes as long as before: 540 us"),
+        (AS_GIVEN.replace("np.float32(0)", "np.float64(0)"), "not yet", "takes longer: 558 us"),
+        (HOISTED, "not yet", "takes as long as before: 541 us"),
         (HOISTED, "not yet", "executes 7.6 instructions (as given 7.6) and loads 2 numbers"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "takes as long as before"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "Loading for several rounds at once changes nothing"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "Load fewer numbers for each result (share them in a block"),
-        (FOUR_ROWS, "not yet", "loads 1.2 numbers from global memory (as given 2). Let the lanes"),
-        (FOUR_ROWS, "not yet", "or make fewer requests: keep operands in registers or shared memory."),
+        (FOUR_ROWS, "not yet", "loads 1.2 numbers from global memory (as given 2). Load fewer numbers for each result"),
+        (FOUR_ROWS, "not yet", "as long as before: 538 us"),  # one turn: most blocks have no row
         (AS_GIVEN.replace(BY_HAND, IN_RANGE), "not yet", "it takes longer"),
         (AS_GIVEN.replace(BY_HAND, IN_RANGE), "not yet", "issue limits it"),
         (AS_GIVEN.replace("            k += 1\n", ""), "not yet", "This loop never ends"),
@@ -244,7 +244,7 @@ def sum_of_eight(x, y):
     ("source", "outcome", "words"),
     [
         ("\ndef sum_of_eight(x, y):\n    pass\n", "your turn", "Nothing was written to y"),
-        (TILE, "right", "today's model says 23.2 us, and 23.8 us with eight loads"),
+        (TILE, "right", "today's model says 22.8 us, and 23.3 us with eight loads"),
         (TILE, "right", "a cache serves those; issue limits yours."),
         (BY_SHUFFLES, "right", "N_memory 60)"),
         (BY_SHUFFLES, "right", "issue limits yours, so yours is slower."),
@@ -294,7 +294,7 @@ STRIDED = WALKED_ALONE.replace("    if cuda.grid(1) == 0:\n", "    if True:\n").
     [
         ("\ndef owner_and_rank(following, heads, both):\n    pass\n", "your turn", "Nothing was written to both"),
         (WALK, "right", "0.79 ms (2.0 uncoalesced accesses a round), and 1.19 ms with three"),
-        (WALK, "right", "today's model says 43.5 us, and 44.9 us with three"),
+        (WALK, "right", "today's model says 44.2 us, and 45.8 us with three"),
         (WALK.replace("index * 2**32 + prefix", "(index << 32) | prefix"), "right", "2.0 uncoalesced"),
         (WALK.replace(">= 0", "!= -1"), "right", "2.0 uncoalesced"),
         (STRIDED, "right", "2.0 uncoalesced"),
@@ -345,7 +345,7 @@ ONE_EACH = "\ndef sum_of_squares(x, sums):\n    t = cuda.grid(1)\n    if t < x.s
         (SQUARES.replace("x[i] * x[i]", "x[i] ** 2.0"), "not yet", "Issue limits it"),
         (SQUARES.replace("x[i] * x[i]", "x[i] ** 2.0"), "not yet", "computed in float64"),
         (NEIGHBOURS, "not yet", "L2 limits it: 24.9 us"),
-        (IN_SUMS, "not yet", "L2 limits it: 31.0 us"),
+        (IN_SUMS, "not yet", "L2 limits it: 32.1 us"),
         (
             IN_SUMS.replace("sums[t] += x[i] * x[i]", "cuda.atomic.add(sums, t, x[i] * x[i])"),
             "not yet",
@@ -516,7 +516,7 @@ def test_lesson_7a_says(sentence: str) -> None:
         f"The H200 says {ROWS_SLOWER:.1f}, and **with 76 columns more it says {ROWS_SLOWER_1100[2]:.1f}**",
         f"it is {100 * (1 - ROWS_SLOWER_1100[1] / ROWS_SLOWER_1100[2]):.0f} % too low",
         f"carries out {MICRO['atomics']['global, 1 places, lanes/ns']:.2f} atomic additions a nanosecond",
-        f"four are too fast, by {min(LISTS_TOO_FAST):.0f} to {max(LISTS_TOO_FAST):.0f} %",
+        f"three are too fast, by {min(LISTS_TOO_FAST):.0f} to {max(LISTS_TOO_FAST):.0f} %",
         f"and {BANDWIDTHS:.0f} times the memory bandwidth",
         f"the T4 has {T4.multiprocessors} multiprocessors, which hold {T4.max_threads:,} threads each and run at "
         f"{T4.clock_ghz} GHz; the H200 {H200.multiprocessors}, of {H200.max_threads:,} threads, at {H200.clock_ghz} GHz",
@@ -554,11 +554,11 @@ def test_lesson_7b_says(sentence: str) -> None:
         (A, "**no kernel can be faster**", min(TIMES) > 1e6 * ROOF_MS),
         (A, "`range` makes no access that `while` does not make", in_all(RANGE) == in_all(WHILE)),
         (A, "of eight lanes moves eight sectors", round(REQUEST_OF_THE_WALK) == 8),
-        (B, "within 19 % up to 2²⁰", max(abs(CASES[RANDOM, size].error) for size in (2**16, 2**20)) < 0.19),
+        (B, "within 22 % up to 2²⁰", max(abs(CASES[RANDOM, size].error) for size in (2**16, 2**20)) < 0.225),
         (
             B,
-            "One row is 19 % too slow, one is right, and four are too fast",
-            len(LISTS_TOO_FAST) == 4 and [round(each) for each in LISTS_TOO_SLOW] == [19],
+            "One row is 21 % too slow, two are right, and three are too fast",
+            len(LISTS_TOO_FAST) == 3 and [round(each) for each in LISTS_TOO_SLOW] == [21],
         ),
         (B, "0.14 ms whatever the items", {round(each["privatized"], 2) for each in LARGE.values()} == {0.14}),
         (B, "(At 2²⁴ nothing alone holds it up, says the model.)", CASES[PRIVATE, 2**24].estimate.ahead < ALIKE),
@@ -601,20 +601,19 @@ def test_the_sum_of_squares_falls_short_of_its_floor_for_the_reasons_told() -> N
 def test_the_estimate_for_a_t4_is_what_its_explanation_says() -> None:
     """From the committed output, which may differ where NVIDIA's compiler is asked for registers."""
     shown = json.dumps(cells(B)["own-estimate"]["outputs"])
-    assert "NVIDIA T4: about 433 us" in shown and "latency limits it" in shown
-    assert "today's 433: later turns are cheaper" in prose(B)
+    assert "NVIDIA T4: about 436 us" in shown and "latency limits it" in shown
+    assert "today's 436: later turns are cheaper" in prose(B)
 
 
 def test_a_count_of_today_agrees_with_the_slide_of_2009_within_one_percent() -> None:
     assert pytest.approx(local_ranking(2**22).milliseconds(hidden=True), rel=0.01) == OLD_LIST
 
 
-def test_today_s_model_is_within_a_tenth_in_four_of_the_seven_questions() -> None:
+def test_today_s_model_is_within_a_tenth_in_five_of_the_seven_questions() -> None:
     off = {pair: abs(today / clock - 1) for pair in QUESTIONS.values() for _, today, clock in [slower(*pair)]}
-    last = QUESTIONS["histogram: global / privatized, 2^24"]
-    assert {pair for pair, each in off.items() if each > 0.1} == {(ROWS, WHILE, 1100), (RANDOM, EQUAL, 2**20), last}
-    lists, bins = (round(100 * off[each]) for each in ((RANDOM, EQUAL, 2**20), last))
-    words = f"all but rows of 1,100, lists of 2²⁰ nodes ({lists} % off) and the last histogram ({bins} %)."
+    lists = (RANDOM, EQUAL, 2**20)
+    assert {pair for pair, each in off.items() if each > 0.1} == {(ROWS, WHILE, 1100), lists}
+    words = f"all but rows of 1,100 and lists of 2²⁰ nodes ({100 * off[lists]:.0f} % off)."
     assert f"It is within a tenth of the clock in {words}" in prose(B)
 
 
@@ -667,7 +666,7 @@ def test_the_turns_of_blocks_foretell_six_sizes_and_miss_the_seventh_as_lesson_7
     assert matrix > h200.l2_bytes
 
 
-def test_two_verdicts_differ_and_lesson_7_says_which() -> None:
+def test_one_verdict_differs_and_lesson_7_says_which() -> None:
     differing = [
         (lab, each.name)
         for lab in verdicts.labs()
@@ -675,13 +674,9 @@ def test_two_verdicts_differ_and_lesson_7_says_which() -> None:
         for each in verdicts.verdicts(lab, check)
         if not each.agrees and not each.stopped_before
     ]
-    assert differing == [
-        ("lab02_tiled_matmul", "dynamic/one_array_for_both_tiles"),
-        ("lab03_transpose_and_layout", "padded tile, 32x16"),
-    ]
+    assert differing == [("lab02_tiled_matmul", "dynamic/one_array_for_both_tiles")]
     words = "a right answer to lab 2 that keeps both tiles in one dynamic shared array (sized at launch)."
-    assert f"In two, the triangles. One is {words}" in prose(B)
-    assert "The other, a transpose in blocks of 32x16, is predicted within 1 %, but its baseline too fast." in prose(B)
+    assert f"In one, the triangle: {words}" in prose(B)
     decided = [
         each
         for lab in verdicts.labs()

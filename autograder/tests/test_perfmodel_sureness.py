@@ -192,7 +192,7 @@ def test_a_program_against_itself_has_the_ratio_1_whatever_its_host_code_copies(
     assert found.transfers and (found.low, found.ratio, found.high) == (1, 1, 1)
 
 
-def test_of_what_is_close_and_predicted_too_slow_the_clock_passes_one_shape_of_a_block_and_no_answer() -> None:
+def test_no_right_answer_that_fails_is_close_and_the_benefit_would_pass_only_what_the_clock_fails() -> None:
     """Why a prediction too close to call gives no benefit of the doubt, as a measurement does."""
     close = [
         each
@@ -201,7 +201,7 @@ def test_of_what_is_close_and_predicted_too_slow_the_clock_passes_one_shape_of_a
         for each in verdicts.judged(lab, check)
         if each.is_close and each.predicted < each.threshold
     ]
-    assert len(close) > 1 and [each.name for each in close if each.measured >= each.threshold] == ["padded tile, 32x16"]
+    assert close and all(each.measured < each.threshold for each in close)
 
 
 def test_rounding_widens_an_interval_and_never_narrows_it() -> None:

@@ -14,7 +14,7 @@ from autograder.figures.svg import Canvas, Figure, plural
 from autograder.records.accesses import Access
 
 LINE_BYTES = 128
-PARTICLES, PART = 1 << 25, 8  # that were measured; one in so many is estimated, which needs less memory here
+PARTICLES, PART = 1 << 25, 8  # that were measured; one in so many is counted, which needs less memory here
 RESOURCES = ("DRAM", "L2", "L1", "block launch", "latency")
 _FIELDS = [(name, np.float32) for name in ("x", "y", "z", "mass")]
 _LEFT, _TALL = 60.0, 34.0
@@ -76,8 +76,8 @@ def layout_limits(milliseconds: Mapping[str, float]) -> str:
     heads = (*RESOURCES, "measured")
     rows = [f"{'milliseconds':<22}" + "".join(f"{head:>{max(4, len(head)) + 3}}" for head in heads)]
     for name, (kernel, particles) in cases.items():
-        breakdown = profile(kernel, sample_blocks=4)[few // 256, 256](particles).estimate("H200").breakdown
-        times = [PART * breakdown[each] / 1e6 for each in RESOURCES] + [milliseconds[name]]
+        breakdown = profile(kernel, sample_blocks=4)[few // 256, 256](particles).estimate("H200", PART).breakdown
+        times = [breakdown[each] / 1e6 for each in RESOURCES] + [milliseconds[name]]
         words = name.removeprefix("record array, ").replace("one field", "mass only")
         rows.append(f"{words:<22}" + "".join(f"{ms:>{max(4, len(h)) + 3}.2f}" for ms, h in zip(times, heads, strict=True)))
     return "\n".join(rows)

@@ -92,8 +92,8 @@ RESOURCES = ("DRAM", "L2", "L1", "shared memory", "issue", "latency")
 def move_limits(kernels: Mapping[str, tuple[Any, tuple[int, int]]], milliseconds: Mapping[str, float]) -> str:
     """What each resource of an H200 would take for kernels of (x, out) that move a SIDE x SIDE matrix, as a table.
 
-    A kernel comes with its block, whatever of 32 x 32 elements that moves. Half the side is estimated, from a few
-    blocks, and counted four times: a smaller matrix needs less memory here. `milliseconds` are the measured times.
+    A kernel comes with its block, whatever of 32 x 32 elements that moves. Half the side is counted, in a few
+    blocks, and taken four times: a smaller matrix needs less memory here. `milliseconds` are the measured times.
     """
     from autograder import profile
 
@@ -101,8 +101,9 @@ def move_limits(kernels: Mapping[str, tuple[Any, tuple[int, int]]], milliseconds
     x = np.zeros((half, half), np.float32)
     rows = ["milliseconds              " + "".join(f"{each:>{_width(each)}}" for each in (*RESOURCES, "measured"))]
     for name, (kernel, block) in kernels.items():
-        estimate = profile(kernel, sample_blocks=4)[(half // 32, half // 32), block](x, np.zeros_like(x)).estimate("H200")
-        times = {each: 4 * estimate.breakdown[each] / 1e6 for each in RESOURCES} | {"measured": milliseconds[name]}
+        counted = profile(kernel, sample_blocks=4)[(half // 32, half // 32), block](x, np.zeros_like(x))
+        estimate = counted.estimate("H200", times=4)
+        times = {each: estimate.breakdown[each] / 1e6 for each in RESOURCES} | {"measured": milliseconds[name]}
         rows.append(f"{name:<26}" + "".join(f"{ms:>{_width(each)}.2f}" for each, ms in times.items()))
     return "\n".join(rows)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 THREADS = 256  # of a block; each adds up so many numbers
-PART = 4  # of the numbers only one in so many is estimated, and counted so many times: less memory is needed here
+PART = 4  # of the numbers only one in so many is counted, and taken so many times: less memory is needed here
 RESOURCES = ("issue", "latency", "block launch", "shared memory", "DRAM")
 HEADS = (*RESOURCES, "together", "measured")
 
@@ -26,11 +26,9 @@ def sum_needs(kernels: Mapping[str, Any], milliseconds: Mapping[str, float], num
     rows = [_row("milliseconds", HEADS)]
     for name, kernel in kernels.items():
         launch = profile(kernel, sample_blocks=4)[part // THREADS, THREADS]
-        estimate = launch(values, np.zeros(part // THREADS, np.float32)).estimate("H200")
-        once = estimate.breakdown["launch overhead"]  # of one launch, whatever its size
-        together = PART * (estimate.ns - once) + once
-        needs = [PART * estimate.breakdown[each] for each in RESOURCES]
-        rows.append(_row(name, (f"{ns / 1e6:.3f}" for ns in (*needs, together, 1e6 * milliseconds[name]))))
+        estimate = launch(values, np.zeros(part // THREADS, np.float32)).estimate("H200", PART)
+        needs = [estimate.breakdown[each] for each in RESOURCES]
+        rows.append(_row(name, (f"{ns / 1e6:.3f}" for ns in (*needs, estimate.ns, 1e6 * milliseconds[name]))))
     return "\n".join(rows)
 
 

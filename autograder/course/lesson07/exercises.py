@@ -41,13 +41,13 @@ def product(a, b, c):
 WINDOW, WINDOW_BLOCK = 8, 256
 WINDOWS = 2**22  # sums of the launch whose time is predicted
 EIGHT_LOADS_MS = 13.6  # for them by the model of 2009, MAX, if each thread loads its eight numbers from global memory
-EIGHT_LOADS_H200_US = 23.8  # the same by today's model
+EIGHT_LOADS_H200_US = 23.3  # the same by today's model
 TIMES_LESS = 10  # is asked for
 SLOWER = 1.1  # times that: said to be slower, for a few per cent mean nothing
 
 NODES, WALK_BLOCK = 2**16, 512
 THREE_ACCESSES_MS = 1.19  # for a list of so many nodes by the model of 2009, MAX, with three accesses for each node
-THREE_ACCESSES_H200_US = 44.9  # the same by today's model
+THREE_ACCESSES_H200_US = 45.8  # the same by today's model
 LEAST_SAVED = 0.3  # of that time is asked for: one access of three
 
 SQUARES, SQUARES_GRID, SQUARES_BLOCK = 2**24, 1056, 256  # every place for a thread on an H200 is taken, once

@@ -242,11 +242,11 @@ def diagnosis_b(answer: Any) -> Reply:
         (BALANCE, "regularization"),
         "Whoever has the longest row keeps everybody waiting, so share it out.",
         {
-            MEMORY: "The weights lie anywhere, that is true. But in the last line L1 needs 2 of 158 us, and L2 and DRAM, "
+            MEMORY: "The weights lie anywhere, that is true. But in the last line L1 needs 2 of 162 us, and L2 and DRAM, "
             "which it does not even name, need less. It waits, and not for bandwidth.",
-            REGULARITY: "Few lanes are at work, that is true. But idle lanes cost instructions, and issue takes 5 of 158 "
+            REGULARITY: "Few lanes are at work, that is true. But idle lanes cost instructions, and issue takes 5 of 162 "
             "us. It waits: for whom? The line above says it.",
-            EFFICIENCY: "Issuing its steps takes 5 of 158 us. It waits. For whom?",
+            EFFICIENCY: "Issuing its steps takes 5 of 162 us. It waits. For whom?",
             CONTENTION: "There is no atomic in it.",
         },
         {

@@ -46,6 +46,14 @@ def add_here_and_there(target: Any, mask: Any, rounds: Any) -> None:
 
 
 @cuda.jit
+def store_down_columns(target: Any) -> None:
+    """Each lane of a warp stores to a row of its own, and the warps of a block side by side: a first transpose's stores."""
+    x, y = cuda.grid(2)
+    if x < target.shape[0] and y < target.shape[1]:
+        target[x, y] = float32(1)
+
+
+@cuda.jit
 def atomics_at_a_common_place(target: Any, rounds: Any, one: Any) -> None:
     """All lanes of a warp add at an index that the compiler knows to be the same."""
     for r in range(rounds):
@@ -220,6 +228,17 @@ def scattered_by_footprint() -> dict[str, float]:
     return found
 
 
+def stores_down_columns() -> dict[str, float]:
+    """G sectors/s of float32 stored one by one, in blocks of 32x8 and 32x32, each sector by eight warps."""
+    found: dict[str, float] = {}
+    for n in (2048, 4096, 8192):
+        target = cuda.device_array((n, n), np.float32)
+        for rows in (8, 32):
+            elapsed = milliseconds(store_down_columns, (n // 32, n // rows), (32, rows), target)
+            found[f"{n} rows, blocks of 32x{rows}"] = n * n / elapsed / 1e6
+    return found
+
+
 def updates_without_atomics() -> dict[str, float]:
     """Lanes a nanosecond that store, or load and store, at so many places."""
     target, found = cuda.to_device(np.zeros(1 << 24, np.int32)), {}
@@ -280,6 +299,7 @@ SECTIONS: dict[str, Callable[[], dict[str, float]]] = {
     "microseconds of launches in a row": rows_of_launches,
     "microseconds of the host for a launch": host_time_of_launches,
     "G sectors/s at random places": scattered_by_footprint,
+    "G sectors/s down columns": stores_down_columns,
     "lanes/ns without atomics": updates_without_atomics,
     "atomics": atomics_by_type,
     "lanes/ns of atomics, old value": atomics_with_a_result,
