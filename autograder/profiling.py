@@ -66,7 +66,8 @@ class Profile:
     def estimate(self, model: str = "H200", times: int = 1) -> PicturedEstimate:
         """The performance model's estimate for a GPU by name ("H200", "T4", ...); see `autograder.perfmodel`.
 
-        With `times`, that of a launch of so many times as many blocks, which do the same, on arrays that much larger.
+        With `times`, that of a launch of so many times as many blocks, which do the same, on arrays that much larger; the
+        estimate says so. Raises `UsageError` for a GPU that nobody knows, and where `times` is not a whole number from 1 on.
 
         Registers are the compiler's where numba-cuda and ptxas are installed, and an assumption that says so elsewhere.
         """
@@ -75,6 +76,8 @@ class Profile:
 
         if model not in SPECIFICATIONS:
             raise UsageError(f"No GPU is called {model!r}.", remedy=f"Known: {', '.join(SPECIFICATIONS)}.")
+        if not isinstance(times, int) or times < 1:
+            raise UsageError(f"A launch cannot be {times!r} times as large.", remedy="Give a whole number from 1 on.")
         capability = SPECIFICATIONS[model].compute_capability
         return self._estimate(model, registers_per_thread(self._functions[0], self._arguments, capability), times)
 
@@ -85,8 +88,9 @@ class Profile:
         work, array_bytes = self.record.compiled.times(times), times * self.record.array_bytes
         larger = replace(self.record, registers_per_thread=kept, compiled=work, array_bytes=array_bytes)
         found = estimate_launch(larger, model)
-        if registers:
-            found = replace(found, assumptions=(*found.assumptions, f"{registers} registers a thread, from ptxas"))
+        assumed = [f"{registers} registers a thread, from ptxas"] if registers else []
+        assumed += [f"{times} times as many blocks as were launched, which do the same"] if times > 1 else []
+        found = replace(found, assumptions=(*found.assumptions, *assumed))
         return PicturedEstimate.of(found, self.record.kernel)
 
     def trace(self, line: int | str | Line) -> list[Access]:

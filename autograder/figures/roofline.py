@@ -63,7 +63,7 @@ def roofline(
     canvas = Canvas()
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
     _draw_axes(canvas, axes)
-    _draw_roof(canvas, axes, roof)
+    _draw_roof(canvas, axes, roof, placed)
     for at, (each, rate) in enumerate(placed):
         _draw_point(canvas, axes, each, rate, at)
     _draw_legend(canvas, axes, placed, roof)
@@ -97,7 +97,7 @@ def _draw_axes(canvas: Canvas, axes: _RooflineAxes) -> None:
     canvas.text(MARGIN + 8, TOP + axes.height / 2, "GFLOP/s", size=SMALL, anchor="middle", turn=-90)
 
 
-def _draw_roof(canvas: Canvas, axes: _RooflineAxes, roof: Roofline) -> None:
+def _draw_roof(canvas: Canvas, axes: _RooflineAxes, roof: Roofline, placed: list[tuple[Point, float]]) -> None:
     ridge, peak = roof.ridge_flop_per_byte, roof.peak_gflop_per_s
     start = max(axes.x_low, axes.y_low / roof.bandwidth_gb_per_s)
     slope = [(axes.x(start), axes.y(roof.bandwidth_gb_per_s * start)), (axes.x(ridge), axes.y(peak))]
@@ -112,7 +112,12 @@ def _draw_roof(canvas: Canvas, axes: _RooflineAxes, roof: Roofline) -> None:
     memory = f"{roof.bandwidth_gb_per_s:,.0f} GB/s"
     canvas.text(middle_x - 6, middle_y - 9, memory, size=SMALL, anchor="middle", turn=round(angle))
     above = end[1] - 8 if end[1] - TOP > 24 else end[1] + 20  # under the ceiling where the frame is too near
-    canvas.text(end[0] - 8, above, f"peak {peak:,.0f} GFLOP/s", size=SMALL, anchor="end")
+    words, right = f"peak {peak:,.0f} GFLOP/s", end[0] - 8
+    wide = 0.6 * SMALL * len(words)
+    near = [axes.x(each.flop_per_byte) for each, rate in placed if abs(axes.y(rate) - above) < 2 * SMALL]
+    if any(right - wide - SMALL < x for x in near):  # a kernel lies where its end of the ceiling is
+        right = slope[1][0] + 8 + wide
+    canvas.text(right, above, words, size=SMALL, anchor="end")
     canvas.text(slope[1][0] + 6, axes.bottom - 8, f"ridge {ridge:.3g} FLOP/byte", size=SMALL, fill=QUIET)
 
 

@@ -503,7 +503,8 @@ class Life:
         """The life of an average warp that never waits for others, times the turns that blocks take; or the slowest warp's.
 
         While others live, the slowest fares as they do. What it has beyond them it does when they are gone: nobody stands
-        in line with it, few of its lanes are left, and what is in L2 need not come from DRAM again.
+        in line with it, few of its lanes are left, and what is in L2 need not come from DRAM again. What a warp waits is
+        that of the one that loads most: beside blocks without work an average warp waits for next to nothing.
         """
         warps, blocks, launches = max(1, counters.warps), max(1, counters.blocks), max(1, counters.launches)
         loads = counters.global_load_requests / warps

@@ -225,6 +225,16 @@ def test_a_point_below_the_roof_is_drawn_below_it() -> None:
     assert min(y for _, y in corners) > float(circle.attrib["cy"])
 
 
+@pytest.mark.parametrize("rate", [100.0, 33_675.0])
+def test_the_ceiling_s_words_are_not_where_a_kernel_is(rate: float) -> None:
+    root = ElementTree.fromstring(roofline(SPECIFICATIONS["H200"], [Point("a product", 489.0, rate)]).svg)
+    words = next(each for each in root.iter("{http://www.w3.org/2000/svg}text") if (each.text or "").startswith("peak"))
+    circle = next(root.iter("{http://www.w3.org/2000/svg}circle"))
+    right, cx = float(words.attrib["x"]), float(circle.attrib["cx"])
+    is_level = abs(float(words.attrib["y"]) - float(circle.attrib["cy"])) < 20
+    assert is_level == (rate > 1000) and (right < cx if is_level else right > cx), "beside the ridge only where it has to"
+
+
 def test_bars_are_proportional() -> None:
     figure = bars({"one": 1.0, "four": 4.0}, title="Times", unit="ms")
     widths = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from numba import cuda
 
 from autograder import perfmodel, profile
+from autograder.errors import UsageError
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
 from autograder.perfmodel.prediction import COLD_START_NS, IDLE, MERGED_STORES, Resident, Traffic, lost_by_l2
@@ -426,19 +428,27 @@ def test_what_all_warps_share_is_idle_for_a_quarter_of_what_a_warp_waits() -> No
     assert waiting_ns - busy_ns == pytest.approx(IDLE * 20 * H200.barrier_cycles / H200.cycles_per_ns, rel=0.1)
 
 
-def test_a_launch_of_more_blocks_is_estimated_from_one_of_fewer() -> None:
-    @cuda.jit
-    def double(x: Any, y: Any) -> None:
-        i = cuda.grid(1)
-        y[i] = x[i] + x[i]
+@cuda.jit
+def double(x: Any, y: Any) -> None:
+    i = cuda.grid(1)
+    y[i] = x[i] + x[i]
 
+
+def test_a_launch_of_more_blocks_is_estimated_from_one_of_fewer() -> None:
     few, many = (
         profile(double, sample_blocks=4)[blocks, 256](np.ones(256 * blocks, np.float32), np.ones(256 * blocks, np.float32))
         for blocks in (4096, 65536)
     )
     taken, counted = few.estimate("H200", times=16), many.estimate("H200")
     assert taken.breakdown == pytest.approx(counted.breakdown) and taken.ns == pytest.approx(counted.ns)
+    assert any(each.startswith("16 times as many blocks") for each in taken.assumptions)
     assert 16 * few.estimate("H200").breakdown["DRAM"] < 0.6 * taken.breakdown["DRAM"], "L2 keeps what the small one stores"
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.5, "2"])
+def test_a_launch_is_a_whole_number_of_times_as_large(times: Any) -> None:
+    with pytest.raises(UsageError, match=re.escape(f"cannot be {times!r} times as large")):
+        profile(double)[1, 32](np.ones(32, np.float32), np.ones(32, np.float32)).estimate("H200", times=times)
 
 
 @pytest.mark.parametrize("places", [1024, 2048, 4096, 8192, 16384, 65536, 1048576])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from autograder.grading.known_answers import profiled
 from autograder.grading.known_answers.answers import known_answers
 from autograder.grading.known_answers.counting import program_of
 from autograder.grading.labs import load_lab
-from autograder.perfmodel.measurements import verdicts
+from autograder.perfmodel import SPECIFICATIONS, estimate, occupancy
+from autograder.perfmodel.measurements import unseen, verdicts
+from autograder.perfmodel.prediction import Resident, Traffic
 from autograder.records.counters import Counters
 from autograder.records.runs import RunRequest, Uninitialised
 from autograder.simulated_device import SimulatedDevice
@@ -27,6 +30,53 @@ README = " ".join((Path(perfmodel.__file__).parent / "README.md").read_text(enco
 ATOMICS, PLACES = LIMITS["atomics"], LIMITS["G sectors/s at random places"]
 UPDATES, ROWS = LIMITS["lanes/ns without atomics"], LIMITS["microseconds of launches in a row"]
 HOST = LIMITS["microseconds of the host for a launch"]
+
+
+def launched_once() -> Iterator[tuple[dict[str, Any], Counters, dict[str, Any], dict[str, float]]]:
+    """Of the sets that are learned from: a case as it was timed, the counted launch, and the profiler's counters."""
+    for half, counted_file, measured_file in unseen.LEARNED_FROM:
+        counted = {row["case"]: row["launches"] for row in json.loads(counted_file.read_text(encoding="utf-8"))}
+        measured = json.loads(measured_file.read_text(encoding="utf-8"))
+        for row in measured["cases"]:
+            launches = counted.get(row["case"], ())
+            is_one = row["half"] == half and len(launches) == 1 and launches[0]["times"] == 1
+            if is_one and isinstance(row["counters"], list):
+                profiled_as = dict(zip(measured["metrics"], row["counters"], strict=True))
+                yield row, Counters(**launches[0]["counters"]), launches[0], profiled_as
+
+
+def test_what_l2_keeps_of_stores_is_missing_from_what_dram_was_sent() -> None:
+    """In millions of bytes: how far off what goes to DRAM is, and would be if all that is stored went there."""
+    h200, off, off_otherwise = SPECIFICATIONS["H200"], [], []
+    for row, counters, launch, seen in launched_once():
+        registers, shared = max(row["times"]["registers"]), launch["shared_bytes_per_block"]
+        fit = occupancy(h200, launch["threads_per_block"], shared, registers)
+        resident = Resident.of(counters, h200, fit, shared)
+        traffic = Traffic.of(counters, h200, launch["array_bytes"], resident)
+        others = traffic.dram_scattered_stores or counters.local_bytes or counters.global_atomic_requests
+        stored = 32 * counters.unique_store_sectors / 1e6
+        if not others and stored > 4:
+            off.append(abs(32 * traffic.dram_store_sectors - seen["dram_bytes_written"]) / 1e6)
+            off_otherwise.append(abs(stored - seen["dram_bytes_written"] / 1e6))
+    now, otherwise = np.median(off), np.median(off_otherwise)
+    words = f"in {len(off)} launches that is right to {now:.1f} million bytes in the median, not to {otherwise:.0f}."
+    assert f"By what DRAM was sent {words}" in README and np.quantile(off, 0.9) < np.quantile(off_otherwise, 0.9) / 2
+
+
+def test_of_few_turns_and_of_many_the_readme_says_how_far_off_predictions_are() -> None:
+    h200, off = SPECIFICATIONS["H200"], defaultdict[tuple[str, bool], list[float]](list)
+    for row, counters, launch, _ in launched_once():
+        registers, shared = max(row["times"]["registers"]), launch["shared_bytes_per_block"]
+        found = estimate(
+            counters, h200, threads_per_block=launch["threads_per_block"], shared_bytes_per_block=shared,
+            registers_per_thread=registers, array_bytes=launch["array_bytes"],
+        )  # fmt: skip
+        fit = occupancy(h200, launch["threads_per_block"], shared, registers)
+        turns = counters.blocks / counters.launches / (fit.blocks * h200.multiprocessors)
+        if turns < 0.5 or turns >= 64:
+            off[found.binding, turns < 0.5].append(100 * (found.ns / row["times"]["ns"] - 1))
+    few, many = ([float(np.median(off[binding, each])) for binding in ("issue", "L2")] for each in (True, False))
+    assert f"now it is {-few[0]:.0f} and {-few[1]:.0f} %, {many[0]:.0f} and {many[1]:.0f}." in README
 
 
 @pytest.mark.parametrize(
