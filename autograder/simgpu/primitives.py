@@ -17,6 +17,7 @@ from autograder.simgpu.loading import for_good
 
 with for_good():
     from numba import njit
+    from numba.extending import intrinsic
 
 WARP = 32
 WARP_SHIFT = 5  # the same as a shift: Numba's // checks signs and is several times slower
@@ -273,3 +274,34 @@ def locate(
     totals[BAD_COUNT] = bad
     totals[WRAPPED_COUNT] = wrapped
     return False
+
+
+def _multiplied_and_added(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fma(*arguments)
+
+    return a(a, b, c), generate
+
+
+multiplied_and_added: Any = intrinsic(_multiplied_and_added)  # for compiled code
+
+
+def _fused(a: np.ndarray, b: np.ndarray, c: np.ndarray, out: np.ndarray) -> None:
+    for i in range(out.shape[0]):
+        out[i] = multiplied_and_added(a[i], b[i], c[i])
+
+
+_FUSED = {
+    np.dtype(f"f{size}"): compiled_when_called(f"void({', '.join([f'float{8 * size}[::1]'] * 4)})")(_fused)
+    for size in (4, 8)
+}
+
+
+def fused_multiply_add(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """a * b + c of float32 or float64, all three of one type, rounded once; numbers and vectors as NumPy combines them."""
+    one, other, third = (np.ascontiguousarray(each).ravel() for each in np.broadcast_arrays(a, b, c))
+    out = np.empty_like(one)
+    _FUSED[out.dtype](one, other, third, out)
+    return out.reshape(np.broadcast(a, b, c).shape)[()]

@@ -59,7 +59,7 @@ CAUSES = (
         "cuda.random in a program that has not imported it: a kernel cannot tell here"),
     _taken_by_us(r"^builtin: .*(max\(|complex\()", 2,
         "max of three numbers, at which Numba 0.68 fails by itself; complex() of a float16"),
-    _taken_by_us(r"^numpy: ", 14, "more of NumPy runs here than on Numba's CUDA target"),
+    _taken_by_us(r"^numpy: ", 1, "more of NumPy runs here than on Numba's CUDA target"),
     _taken_by_us(r"^tuple: .*\(a, m\)", 2, "an item of a mixed tuple by a difference of constants, not worked out by Numba"),
     _taken_by_us(r"Type of variable '\.\.' cannot be determined", 3,
         "`:=` of more than a name in a condition: Numba loses the variable, which is a mistake of its own"),

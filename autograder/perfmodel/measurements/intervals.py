@@ -7,7 +7,7 @@ predicted are put in order by size, and the one at nine tenths (of their number 
 stays within nine times of ten, whatever their distribution, as long as the new one is like them. Mondrian: by the resource
 that limits the kernel, where that has `LEAST` cases; the others take the factor of all cases together.
 
-Times: of the seventh set of kernels, timed when the rules stood. Those that it was developed with would say too little, and
+Times: of the eighth set of kernels, timed when the rules stood. Those that it was developed with would say too little, and
 so would the learned half of the unseen ones, on which its rules were made. Ratios: of the labs' answers whose verdict is one
 of speed, those of the same work once. Sizes of one kernel are alike, and so are
 answers to one lab: who judges the intervals by the cases that made them leaves out all of a kernel, or of a lab, together.

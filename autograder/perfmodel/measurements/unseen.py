@@ -5,8 +5,8 @@
 
 Chains are predicted as they were timed: the GPU has to empty its L2 first, twice, and the host gains that much time.
 
-The learned half and the third to the sixth set may be looked into case by case, and rules be made from them. Of the held
-half only totals are written down. The seventh set says how wide intervals must be (intervals.py), and how far off kernels
+The learned half and the third to the seventh set may be looked into case by case, and rules be made from them. Of the held
+half only totals are written down. The eighth set says how wide intervals must be (intervals.py), and how far off kernels
 are that other people wrote; nothing else is made from it.
 """
 
@@ -28,9 +28,9 @@ from autograder.perfmodel.measurements.predicting import HERE, publish
 from autograder.records.counters import Counters
 
 COUNTED, MEASURED = HERE / "unseen_counted.json", HERE / "unseen_measured.json"
-HALVES, CLOSED = ("learned", "held"), "seventh"
-SETS = ("third", "fourth", "fifth", "sixth", CLOSED)
-COLUMNS = ("learned", "third", "fourth", "fifth", "sixth", "held", CLOSED)
+HALVES, CLOSED = ("learned", "held"), "eighth"
+SETS = ("third", "fourth", "fifth", "sixth", "seventh", CLOSED)
+COLUMNS = ("learned", "third", "fourth", "fifth", "sixth", "seventh", "held", CLOSED)
 FILES = {name: (HERE / f"{name}_counted.json", HERE / f"{name}_measured.json") for name in SETS}
 LEARNED_FROM = (("learned", COUNTED, MEASURED), *((name, *FILES[name]) for name in SETS if name != CLOSED))
 
@@ -79,7 +79,7 @@ def predictions() -> list[UnseenPrediction]:
 
 
 def of_set(name: str) -> list[UnseenPrediction]:
-    """Those of the third to the sixth set, which rules may be made from, or of the seventh, which makes intervals."""
+    """Those of the third to the seventh set, which rules may be made from, or of the eighth, which makes intervals."""
     return _predictions(*FILES[name])
 
 

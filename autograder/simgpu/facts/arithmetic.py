@@ -326,13 +326,13 @@ class Arithmetic:
         if is_power and isinstance(left, KnownNumber) and self.integers.is_positive(left.form, way):
             if self.integers.cannot_overflow(left.form):
                 return of_integers("and")
+        op.divides_in_parts = divisor is None
         if isinstance(left, KnownNumber) and isinstance(right, KnownNumber):
             key = ("divided", left.form, right.form)
             if key in way.done:
                 how = "" if divisor is None else " by a constant"
                 return of_integers(f"quotient{how} beside the remainder")
             way.done.add(key)
-        op.divides_in_parts = divisor is None
         if divisor is not None and divisor > 0 and not is_power and isinstance(left, KnownNumber):
             if self.integers.is_positive(left.form, way) or self.integers.is_positive(left.form, way.of_rounds):
                 return POSITIVE_QUOTIENT if kind is ast.FloorDiv else POSITIVE_QUOTIENT + 2

@@ -11,6 +11,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from autograder.simgpu.operations.operation import Operation
 
 Form: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
@@ -46,6 +48,7 @@ class Forms:
     def __init__(self) -> None:
         self._atoms: list[Atom] = []
         self._numbers: dict[Hashable, int] = {}
+        self.tables: dict[Hashable, np.ndarray] = {}  # arrays that are constants of the kernel, by identity
 
     @staticmethod
     def constant(value: int) -> Form:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber, KnownRange, KnownTuple
-from autograder.simgpu.facts.rounds import CONDITIONS, MOST_STATES, State, rounds_of
+from autograder.simgpu.facts.rounds import CONDITIONS, MOST_STATES, State, rounds_of, value_of
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Compare, Junction, Unary
 
+MOST_LOOKED_AT = 64  # rounds in which the values of an element are looked up
 ARITHMETIC = ("*", ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift, ast.Pow)
 
 
@@ -51,6 +52,7 @@ class Integers:
         self.rounds: dict[int, Sequence[int]] = {}  # by atom: a variable's values in an unrolled `while`
         self.lengths: dict[Operation, int] = {}  # the number of rounds of such loops
         self._numbers_of: dict[int, Hashable] = {}
+        self._same: dict[Hashable, int] = {}  # what atoms are in whichever loop, by number
         self.states: Sequence[State] = [{}]  # a state for each round of the unrolled loops around
 
     def enter(self, op: For | While) -> None:
@@ -143,7 +145,8 @@ class Integers:
             is_counter = isinstance(key, tuple) and key[0] == "counter"
             if any(map(self.is_written_out, loops)):
                 values = self.values_of(loops[0]) if is_counter and len(loops) == 1 else None
-                known = ("over", tuple(values)) if values else number if is_counter else self.round_by_round(key)
+                found = ("over", tuple(values)) if values else number if is_counter else self.round_by_round(key)
+                known = "same", self._same.setdefault(found, len(self._same))  # a tuple in tuples is hashed whole each time
             self._numbers_of[number] = known
         return known
 
@@ -175,7 +178,15 @@ class Integers:
             inner = [form for form in (key[1] if is_made else key[1:]) if isinstance(form, tuple)]
             if inner and not any(self.without_counters(form)[1] for form in inner):
                 return range(1)
+        if key[0] == "load" and key[1] in self.forms.tables:  # a number of the source, if its place is one
+            return None if any(self.without_counters(index)[1] for index in key[3]) else self._in_states(number)
         return None
+
+    def _in_states(self, number: int) -> Sequence[int]:
+        """The values of an atom in the rounds of the unrolled loops around, as far as they can be told."""
+        atom: Form = (0, ((number, 1),))
+        values = {value_of(atom, state, self.forms) for state in self.states[:MOST_LOOKED_AT]}
+        return sorted(each for each in values if each is not None) or range(1)
 
     def values_of(self, loop: For) -> Sequence[int] | None:
         """The values of a loop's counter, if they are known before it begins."""
@@ -217,7 +228,7 @@ class Integers:
         if key[0] == "round" and isinstance(key[1], While):
             return self._counts_up(key[1], key[2], number, way)
         if key[0] is ast.BitAnd:
-            return any(not form[1] and form[0] >= 0 for form in key[1:])
+            return any(not form[1] and form[0] >= 0 for form in key[1:3])
         if key[0] == "load":
             return False
         return key[0] == "name" and key[1] in ("numba.cuda.laneid", "numba.cuda.warpsize")

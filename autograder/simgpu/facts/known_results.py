@@ -75,6 +75,7 @@ class KnownResults:
         if isinstance(value, View):
             return KnownArray(value.dtype, value.ndim, value.buffer.space, ("buffer", id(value.buffer.owner)), value.shape)
         if isinstance(value, np.ndarray):
+            self.forms.tables["constant", id(value)] = value
             return KnownArray(value.dtype, value.ndim, "constant", ("constant", id(value)), value.shape)
         if isinstance(value, (tuple, list)):
             return KnownTuple(tuple(self.captured(each) for each in value))
@@ -116,7 +117,7 @@ class KnownResults:
             made_by = (*left.made_by, *right.made_by, op)[-MOST_MAKERS:]
             if kind is ast.Mod and left.dtype is not None and left.dtype.kind == "u" and not right.form[1]:
                 left = replace(left, form=_low_bits(left.form, right.form[0]))
-            form = self._of_integers(kind, left.form, right.form)
+            form = self._of_integers(op, kind, left.form, right.form)
             return KnownNumber(dtype, form, left.varies or right.varies, made_by)
         op.multiplies = left.is_product or right.is_product
         operands = sorted([left, right], key=lambda n: n.form) if kind in (ast.Add, ast.Mult) else [left, right]
@@ -126,7 +127,12 @@ class KnownResults:
             return made
         return KnownNumber(made.dtype, made.form, made.varies, is_product=True)
 
-    def _of_integers(self, kind: type[ast.operator], left: Form, right: Form) -> Form:
+    def _of_integers(self, op: Operation, kind: type[ast.operator], left: Form, right: Form) -> Form:
+        """The form of a result.
+
+        A quotient or a remainder by a variable is like no other: Numba computes it behind a branch, as the divisor may be 0,
+        and the compiler does not see that another branch gives the same (machine_code_emulator/loops_by_counters.json).
+        """
         if kind in (ast.Add, ast.Sub):
             return self.forms.add(left, right, 1 if kind is ast.Add else -1)
         if kind is ast.Mult:
@@ -141,7 +147,8 @@ class KnownResults:
                 return self.forms.constant(a**b)
         if kind is ast.LShift and not right[1] and 0 <= right[0] < 63:
             return self.forms.multiply(left, self.forms.constant(1 << right[0]))
-        return self.forms.atom((kind, left, right), made_of=(left, right))
+        own = (op,) if kind in (ast.FloorDiv, ast.Mod) and right[1] else ()
+        return self.forms.atom((kind, left, right, *own), made_of=(left, right))
 
     def unary(self, op: Unary, operand: Known) -> Known:
         if not isinstance(operand, KnownNumber):

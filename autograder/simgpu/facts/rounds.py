@@ -12,6 +12,8 @@ import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
 from autograder.simgpu.facts.forms import Form, Forms, wrapped
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber
@@ -88,15 +90,26 @@ def _of_atom(key: Hashable, state: State, forms: Forms) -> int | None:
         return None
     if isinstance(key[0], tuple) and key[0][0] in CONDITIONS:
         return _of_condition(key[0], key[1], state, forms)
+    if key[0] == "load" and key[1] in forms.tables:
+        return _of_table(forms.tables[key[1]], [value_of(index, state, forms) for index in key[3]])
     compute = COMPUTED.get(key[0])
     if compute is None:
         return None
-    left, right = (value_of(each, state, forms) for each in key[1:])
+    left, right = (value_of(each, state, forms) for each in key[1:3])
     if left is None or right is None:
         return None
     if key[0] in (ast.FloorDiv, ast.Mod) and not right or key[0] in (ast.LShift, ast.RShift) and not 0 <= right < 64:
         return None
     return compute(left, right)
+
+
+def _of_table(table: np.ndarray, indices: Sequence[int | None]) -> int | None:
+    """An element of an array that is a constant of the kernel; None if it is no integer, or its place is not known."""
+    at = tuple(each for each in indices if each is not None)
+    is_one = len(at) == len(indices) == table.ndim and table.dtype.kind in "iu"
+    if not is_one or not all(-size <= index < size for index, size in zip(at, table.shape, strict=True)):
+        return None
+    return wrapped(int(table[at]))
 
 
 def _of_condition(kind: tuple[object, ...], operands: Sequence[Form], state: State, forms: Forms) -> int | None:

@@ -17,7 +17,7 @@ from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownName, KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.facts.literals import is_literal
-from autograder.simgpu.facts.rounds import COMPUTED
+from autograder.simgpu.facts.rounds import COMPUTED, CONDITIONS
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
@@ -28,10 +28,17 @@ from autograder.simgpu.operations.steps import Block
 
 BUDGET = 1000.0
 BUDGET_OF_WHILE = 1800.0  # its counter is an ordinary one: 1,650 are unrolled, and 1,950 are not
+BUDGET_FOR_LOCAL = 4000.0  # where the counter reaches a local array, whose elements have registers only then
+# A loop inside whose bounds depend on the counter is still a loop when the compiler decides. With local arrays it goes
+# further here, if no branch is left inside, and further still with a third loop in the second.
+LOOP_INSIDE = 305.0
+BUDGET_OF_TWO, BUDGET_OF_THREE = 5450.0, 8600.0  # machine_code_emulator/loops_by_counters.json
 ROUND = 2.0  # the counter
 OPERATION = 2.0
 QUOTIENT, REMAINDER = 33.0, 24.0  # of integers, by a divisor that is not constant
 LOAD_ALONG = 9.3  # the loop's variable is in the last index: neighbouring elements
+LOAD_FURTHER_ALONG = 13.0  # likewise, if a loop around moves the row
+ODD = 1.45  # times the size of such a load, in a number of rounds that four does not divide
 LOAD_ACROSS = 13.8  # it is in an earlier index
 LOAD_ACROSS_ODD = 18.5  # likewise, if the length of a row is no power of two: a multiplication in place of a shift
 SAME_ROW, SAME_INDEX = 5.5, 2.0  # what a load saves if its row was computed before, or its index wrapped
@@ -73,10 +80,18 @@ class WrittenOut:
         if loop not in self._known:
             self._known[loop] = False  # while its bounds are examined
             rounds = self.rounds(loop)
-            self._known[loop] = rounds == 0 or (
-                rounds < NEVER and rounds * self._size(loop) <= BUDGET and not is_left_at_the_end(loop.body)
-            )
+            self._known[loop] = rounds == 0 or rounds < NEVER and self._fits_the_budget(loop, rounds)
         return self._known[loop]
+
+    def _fits_the_budget(self, loop: For, rounds: float) -> bool:
+        sizes = _Sizes(self, loop)
+        size = ROUND + sizes.of(loop.body)
+        budget = BUDGET
+        if sizes.is_of_local_arrays:
+            budget = BUDGET_FOR_LOCAL
+            if sizes.depth and not sizes.has_branches:
+                budget = BUDGET_OF_TWO if sizes.depth == 1 else BUDGET_OF_THREE
+        return rounds * size <= budget and (sizes.is_of_local_tables or not is_left_at_the_end(loop.body))
 
     def rounds(self, loop: For) -> float:
         """The most rounds of a loop over a range of constants; 0 over a tuple, NEVER if they are not known."""
@@ -106,14 +121,20 @@ class WrittenOut:
             yield tuple(bound[0] + sum(factor * values[number] for number, factor in bound[1]) for bound in bounds)
 
     def _counted_by(self, number: int) -> range | None:
-        """The values of an atom, if it is the counter of an unrolled loop with constant bounds."""
+        """The values of an atom, if it is the counter of an unrolled loop: all that rounds of the loops around give it."""
         key = self.forms.key_of(number)
         loop = key[1] if isinstance(key, tuple) and key[0] == "counter" else None
-        if not isinstance(loop, For) or not self.includes(loop) or self.depends_on_others(loop):
+        if not isinstance(loop, For) or not self.includes(loop):
             return None
         source = self.found.values.get(loop.source)
         assert isinstance(source, KnownRange)
-        return range(source.start.form[0], source.stop.form[0], source.step.form[0])
+        bounds = list(self._values_of([each.form for each in (source.start, source.stop, source.step)]))
+        steps = {step for _, _, step in bounds}
+        if len(steps) != 1 or steps == {0}:
+            return None
+        (step,) = steps
+        first, last = (min, max) if step > 0 else (max, min)
+        return range(first(start for start, _, _ in bounds), last(stop for _, stop, _ in bounds), step)
 
     def fits(self, loop: While, rounds: int) -> bool:
         """Whether the compiler unrolls a `while` loop whose rounds are known.
@@ -158,7 +179,8 @@ def is_left_at_the_end(body: Block) -> bool:
 
     The compiler leaves such a loop as it stands: it neither unrolls it nor moves its first test to the end, and so moves no
     load to before it. `for i in range(8): ...; if found: break` stays a loop, however few its rounds. Not so where there
-    are several ways back: after `if a and b: break`, with anything in the other arm, or after a `continue`.
+    are several ways back: after `if a and b: break`, with anything in the other arm, or after a `continue`; nor where the
+    counter reaches a local array of two dimensions.
     """
     last = body.statements[-1] if body.statements else None
     if isinstance(last, (Break, Return)):
@@ -200,11 +222,17 @@ class _Sizes:
     at all if it is the same in all rounds of the loop that is decided about: it is then computed before that loop.
     """
 
-    def __init__(self, loops: WrittenOut, loop: For | While) -> None:
+    def __init__(self, loops: WrittenOut, loop: For | While, around: Sequence[Operation] = ()) -> None:
         self.loops = loops
         self.found = loops.found
         self.counters = [loops.forms.atom(("counter", loop))] if isinstance(loop, For) else []
         self.loop = loop
+        self.is_odd = isinstance(loop, For) and not loops.depends_on_others(loop) and loops.rounds(loop) % 4 != 0
+        self.around = around  # loops that would be unrolled with it
+        self.depth = 0  # of loops in loops whose bounds depend on its counter
+        self.has_branches = False  # that no counter decides
+        self.is_of_local_arrays = False  # reached by what a loop changes
+        self.is_of_local_tables = False  # likewise, of two or more dimensions
         self.seen: set[Hashable] = set()
         self.inside: dict[Operation, float] = {}  # loops around the present place, inside this one: their rounds
 
@@ -238,6 +266,7 @@ class _Sizes:
         asked = self.found.values.get(op.condition)
         if isinstance(asked, KnownNumber) and self._is_constant(asked.form):
             return BRANCH_ON_COUNTER
+        self.has_branches |= not (isinstance(asked, KnownNumber) and self._is_decided(asked.form))
         if not isinstance(op, If) or not isinstance(op.condition, Compare) or not _is_empty(op.orelse):
             return BRANCH
         statement, *others = op.body.statements or (None,)
@@ -260,7 +289,13 @@ class _Sizes:
     def _inner(self, part: For) -> float:
         """A loop inside this one."""
         if self.loops.depends_on_others(part):  # the compiler decides on it when the loops around are unrolled
-            return self.loops._size(part) * self._times()
+            inner = _Sizes(self.loops, part, (*self.around, self.loop, *self.inside))
+            size = LOOP_INSIDE + ROUND + inner.of(part.body)
+            self.depth = max(self.depth, 1 + inner.depth)
+            self.has_branches |= inner.has_branches
+            self.is_of_local_arrays |= inner.is_of_local_arrays
+            self.is_of_local_tables |= inner.is_of_local_tables
+            return size * self._times()
         rounds = self.loops.rounds(part)
         if rounds and not self.loops.includes(part):
             return NEVER
@@ -294,6 +329,20 @@ class _Sizes:
         return all(
             isinstance(key, tuple) and (key[0] in COMPUTED or key[0] == "counter" and key[1] in ours) for key in keys
         )
+
+    def _is_decided(self, form: Form) -> bool:
+        """Whether a condition is computed from nothing but counters of loops that would be unrolled together."""
+        forms, ours = self.loops.forms, {self.loop, *self.inside, *self.around}
+        keys = [forms.key_of(each) for number, _ in form[1] for each in (number, *forms.inside(number))]
+        return all(
+            isinstance(key, tuple)
+            and (
+                key[0] in COMPUTED
+                or key[0] == "counter" and (key[1] in ours or self.loops.includes(key[1]))
+                or isinstance(key[0], tuple) and key[0][0] in CONDITIONS
+            )
+            for key in keys
+        )  # fmt: skip
 
     def _is_seen(self, part: Binary) -> bool:
         known = self.found.values.get(part)
@@ -329,6 +378,8 @@ class _Sizes:
             return 0.0  # the same element every round
         times = self._times_of(reached.indices)
         if reached.array.space == "local":
+            self.is_of_local_arrays = True
+            self.is_of_local_tables |= len(reached.indices) > 1
             return REGISTER * times
         if reached.array.space == "constant":
             return (LOAD_ACROSS if any(moving[:-1]) else LOAD_ALONG) * times
@@ -372,7 +423,9 @@ class _Sizes:
 
     def _load(self, reached: Reached, across: bool) -> float:
         if not across:
-            return LOAD_ALONG
+            rows = [row for row in reached.indices[:-1] if row is not None]
+            is_moved = any(isinstance(loop, For) for row in rows for loop in self.loops.forms.loops_of(row))
+            return (LOAD_FURTHER_ALONG if is_moved else LOAD_ALONG) * (ODD if self.is_odd else 1)
         array: KnownArray = reached.array
         row = (array.extents[-1] if array.extents and array.space == "shared" else None) or 1
         return LOAD_ACROSS_ODD if row & (row - 1) else LOAD_ACROSS

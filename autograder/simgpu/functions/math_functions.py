@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from autograder.simgpu import primitives as prim
 from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.operations.calls import Call, intrinsic
 from autograder.simgpu.operations.kinds import Counted, Cut, Integer, Number, Real, Value
@@ -291,13 +292,11 @@ def first_set(call: Call, x: Counted, /) -> Arithmetic:
 
 @intrinsic(f"{CUDA}.fma")
 def fused_multiply_add(call: Call, a: Real, b: Real, c: Real, /) -> Arithmetic:
-    """a * b + c rounded once (float32 by way of float64; float64 is rounded twice here)."""
+    """a * b + c, rounded once."""
     x, y, z = as_float(a), as_float(b), as_float(c)
     dtype = nt.common(nt.common(x.dtype, y.dtype), z.dtype)
     call.count_arithmetic(dtype)
-    if dtype == nt.FLOAT32:
-        return (x.astype(np.float64) * y.astype(np.float64) + z.astype(np.float64)).astype(dtype)
-    return (x.astype(np.longdouble) * y.astype(np.longdouble) + z.astype(np.longdouble)).astype(dtype)
+    return prim.fused_multiply_add(*(each.astype(dtype, copy=False) for each in (x, y, z)))
 
 
 @intrinsic(f"{CUDA}.selp")

@@ -11,29 +11,18 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.extending import intrinsic
+
+from autograder.simgpu.primitives import multiplied_and_added
 
 TRIED = 517  # numbers, so that no vector length divides them
-
-
-def _multiplied_and_added(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """a * b + c, rounded once."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fma(*arguments)
-
-    return a(a, b, c), generate
-
-
-_fma: Any = intrinsic(_multiplied_and_added)
 
 
 @njit(error_model="numpy", nogil=True)
 def fused(a: complex, b: complex) -> complex:
     """A product whose parts are each rounded twice."""
     return complex(
-        _fma(a.real, b.real, -(a.imag * b.imag)),
-        _fma(a.real, b.imag, a.imag * b.real),
+        multiplied_and_added(a.real, b.real, -(a.imag * b.imag)),
+        multiplied_and_added(a.real, b.imag, a.imag * b.real),
     )
 
 

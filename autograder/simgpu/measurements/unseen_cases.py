@@ -2,8 +2,8 @@
 
 A rule or a figure of the model may be made from the learned half; the held half is only ever predicted. A kernel's name
 decides (`unseen_kernels.is_held`), so that both its sizes are in one half. Other sets are of neither half. The third to the
-sixth are there to learn from; the third and the sixth were kept for intervals until there were others. By the times of the
-seventh intervals are made, and nothing else.
+seventh are there to learn from; the third, sixth and seventh were kept for intervals until others came. By the times of the
+eighth intervals are made, and nothing else.
 
     python -m autograder.simgpu.measurements.unseen_cases      # lists them
 """
@@ -14,6 +14,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from autograder.simgpu.measurements import (
+    eighth_grids,
+    eighth_irregular,
+    eighth_numerics,
+    eighth_structures,
     fifth_grids,
     fifth_irregular,
     fifth_numerics,
@@ -48,7 +52,10 @@ OF_FOURTH = *fourth_numerics.NUMERICS, *fourth_grids.GRIDS, *fourth_structures.S
 OF_FIFTH = *fifth_numerics.NUMERICS, *fifth_grids.GRIDS, *fifth_structures.STRUCTURES, *fifth_irregular.IRREGULAR
 OF_SIXTH = *sixth_numerics.NUMERICS, *sixth_grids.GRIDS, *sixth_structures.STRUCTURES, *sixth_irregular.IRREGULAR
 OF_SEVENTH = *seventh_numerics.NUMERICS, *seventh_grids.GRIDS, *seventh_structures.STRUCTURES, *seventh_irregular.IRREGULAR
-OF_SETS = {"third": THIRD, "fourth": OF_FOURTH, "fifth": OF_FIFTH, "sixth": OF_SIXTH, "seventh": OF_SEVENTH}
+OF_EIGHTH = *eighth_numerics.NUMERICS, *eighth_grids.GRIDS, *eighth_structures.STRUCTURES, *eighth_irregular.IRREGULAR
+OF_SETS = {
+    "third": THIRD, "fourth": OF_FOURTH, "fifth": OF_FIFTH, "sixth": OF_SIXTH, "seventh": OF_SEVENTH, "eighth": OF_EIGHTH,
+}  # fmt: skip
 SETS: Mapping[str, tuple[Sized, ...]] = {
     name: tuple(replace(each, apart=name) for each in kernels) for name, kernels in OF_SETS.items()
 }

@@ -55,4 +55,4 @@ for _name, _function in _OF_TWO.items():
 @intrinsic(f"{CUDA}.fp16.hfma")
 def fused_multiply_add(call: Call, a: Real, b: Real, c: Real, /) -> Arithmetic:
     """a * b + c."""
-    return _computed(call, lambda x, y, z: x * y + z, a, b, c)
+    return _computed(call, lambda x, y, z: x.astype(np.float64) * y + z, a, b, c)  # no rounding but the last

@@ -10,6 +10,7 @@ from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.operations.calls import Call, intrinsic
 from autograder.simgpu.operations.kinds import Real
 from autograder.simgpu.operations.registry import Handler
+from autograder.simgpu.primitives import fused_multiply_add
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.values import Arithmetic
 
@@ -56,7 +57,7 @@ def _of_three(function: Callable[..., Arithmetic], dtype: np.dtype) -> Handler:
     return handler
 
 
-for _make, _functions in ((_of_one, _OF_ONE), (_of_two, _OF_TWO), (_of_three, {"fma": lambda a, b, c: a * b + c})):
+for _make, _functions in ((_of_one, _OF_ONE), (_of_two, _OF_TWO), (_of_three, {"fma": fused_multiply_add})):
     for _name, _function in _functions.items():
         intrinsic(f"{CUDA}.libdevice.{_name}")(_make(_function, nt.FLOAT64))
         _paths = [f"{CUDA}.libdevice.{each}{_name}f" for each in ("", "fast_") if not each or _name in _FAST]

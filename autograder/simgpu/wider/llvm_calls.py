@@ -9,6 +9,7 @@ import numpy as np
 
 from autograder.simgpu.functions.known_functions import CALLS, VALUES
 from autograder.simgpu.operations.calls import Call
+from autograder.simgpu.primitives import fused_multiply_add
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.wider.llvm_lanes import CannotBeCarriedOut, CodeWalk, Part
 
@@ -27,7 +28,7 @@ _NOTHING = ("llvm.lifetime.", "llvm.dbg.", "llvm.assume", "llvm.invariant.")
 _OF_LLVM: dict[str, Callable[..., Part]] = {
     **{name: getattr(np, name) for name in "fabs sqrt floor ceil trunc rint sin cos exp exp2 log log2 log10".split()},
     "pow": np.power, "powi": np.power, "copysign": np.copysign, "minnum": np.fmin, "maxnum": np.fmax, "nearbyint": np.rint,
-    "fma": lambda a, b, c: a * b + c, "fmuladd": lambda a, b, c: a * b + c, "ctpop": lambda a: _bits(a, "1"),
+    "fma": fused_multiply_add, "fmuladd": lambda a, b, c: a * b + c, "ctpop": lambda a: _bits(a, "1"),
     "smax": np.maximum, "smin": np.minimum, "abs": lambda a, _: np.abs(a),
 }  # fmt: skip
 _SPECIAL = frozenset("sqrt sin cos exp exp2 log log2 log10 pow powi".split())

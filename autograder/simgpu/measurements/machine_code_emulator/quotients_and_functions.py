@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -240,11 +240,16 @@ def arguments() -> tuple[object, ...]:
     return a, e, *small, *unsigned, g, *results, 20
 
 
+def function_of(source: str, values: Mapping[str, object]) -> Function:
+    """A kernel for the simulated GPU; `values`: what else its source may name."""
+    names: dict[str, object] = {"cuda": Reference("numba.cuda"), "math": Reference("math"), **values}
+    names |= {each: TypeReference(f"numba.{each}", np.dtype(each)) for each in TYPES}
+    return Function.from_text(source, "kernel.py", names)
+
+
 def kernel_of(name: str) -> Function:
     """The kernel for the simulated GPU."""
-    names: dict[str, object] = {"cuda": Reference("numba.cuda"), "math": Reference("math")}
-    names |= {each: TypeReference(f"numba.{each}", np.dtype(each)) for each in TYPES}
-    return replace(Function.from_text(text(name), "kernel.py", names), options=Options(fastmath=name in FAST))
+    return replace(function_of(text(name), {}), options=Options(fastmath=name in FAST))
 
 
 def simulated(name: str) -> int:

@@ -1,0 +1,47 @@
+"""Loops of constant length and quotients that come again, against the instructions that machine code has for them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from autograder.simgpu.facts.written_out import LOOP_INSIDE
+from autograder.simgpu.host.single_launch import launch_once
+from autograder.simgpu.measurements.machine_code_emulator import loops_by_counters as measured
+from autograder.simgpu.measurements.machine_code_emulator import quotients_and_functions
+
+COUNTED: dict[str, int] = json.loads(measured.RESULT.read_text(encoding="utf-8"))
+MOST, USUAL = 0.15, 0.03
+
+
+def test_the_table_has_every_kernel() -> None:
+    assert list(COUNTED) == list(measured.KERNELS)
+
+
+@pytest.mark.parametrize("name", [each for each in COUNTED if each not in measured.OFF])
+def test_a_kernel_has_the_instructions_of_machine_code(name: str) -> None:
+    assert measured.simulated(name) == pytest.approx(COUNTED[name], rel=MOST)
+
+
+def test_most_are_nearer() -> None:
+    errors = [abs(measured.simulated(name) / counted - 1) for name, counted in COUNTED.items()]
+    assert np.median(errors) < USUAL and LOOP_INSIDE > 0
+
+
+@pytest.mark.parametrize("name", measured.OFF)
+def test_what_is_told_to_be_off_is_off(name: str) -> None:
+    assert abs(measured.simulated(name) / COUNTED[name] - 1) > MOST
+
+
+def test_a_long_body_that_squares_its_sum_is_prepared_at_once() -> None:
+    """Its value, written out, would double with each statement."""
+    body = "".join(f"    s = s * s + float32({k})\n" for k in range(60))
+    source = "def kernel(a, out):\n    r = cuda.local.array(8, float32)\n    s = a[0]\n"
+    source += "    for k in range(8):\n        r[k] = s\n    for k in range(8):\n        s += r[k]\n"
+    source += body.replace("    s", "        s") + "    out[0] = s\n"
+    kernel = quotients_and_functions.function_of(source, {})
+    out = np.zeros(1, np.float32)
+    launch_once(kernel, 1, 1, np.zeros(1, np.float32), out)
+    assert np.isfinite(out[0]) or np.isinf(out[0])
