@@ -26,7 +26,8 @@ from autograder.records.runs import RunRequest, Uninitialised
 from autograder.simulated_device import SimulatedDevice
 
 LIMITS = json.loads(Path(verdicts.__file__).with_name("limits.json").read_text(encoding="utf-8"))
-README = " ".join((Path(perfmodel.__file__).parent / "README.md").read_text(encoding="utf-8").split())
+HERE = Path(perfmodel.__file__).parent
+README = " ".join("".join((HERE / name).read_text(encoding="utf-8") for name in ("README.md", "MISSES.md")).split())
 ATOMICS, PLACES = LIMITS["atomics"], LIMITS["G sectors/s at random places"]
 UPDATES, ROWS = LIMITS["lanes/ns without atomics"], LIMITS["microseconds of launches in a row"]
 HOST = LIMITS["microseconds of the host for a launch"]

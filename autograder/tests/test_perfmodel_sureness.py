@@ -22,9 +22,10 @@ from autograder.records.counters import Counters
 from autograder.records.runs import Comparison, RunRequest, Uninitialised
 from autograder.simulated_device import SimulatedDevice
 
-README, TABLES = (
-    (Path(perfmodel.__file__).parent / name).read_text(encoding="utf-8") for name in ("README.md", "TABLES.md")
-)
+PAGES = [
+    (Path(perfmodel.__file__).parent / name).read_text(encoding="utf-8") for name in ("README.md", "MISSES.md", "TABLES.md")
+]
+README, TABLES = "".join(PAGES[:2]), PAGES[2]
 H200 = SPECIFICATIONS["H200"].name
 
 

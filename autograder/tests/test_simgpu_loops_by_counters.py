@@ -20,13 +20,25 @@ def test_the_table_has_every_kernel() -> None:
     assert list(COUNTED) == list(measured.KERNELS)
 
 
-@pytest.mark.parametrize("name", [each for each in COUNTED if each not in measured.OFF])
+def is_large(name: str) -> bool:
+    """Whether it takes longer than others of its kind, which say nearly the same."""
+    return name.startswith("160 ") or name.endswith((", 12", ", 24"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(each, marks=pytest.mark.rest if is_large(each) else ())
+        for each in COUNTED
+        if each not in measured.OFF
+    ],
+)
 def test_a_kernel_has_the_instructions_of_machine_code(name: str) -> None:
     assert measured.simulated(name) == pytest.approx(COUNTED[name], rel=MOST)
 
 
 def test_most_are_nearer() -> None:
-    errors = [abs(measured.simulated(name) / counted - 1) for name, counted in COUNTED.items()]
+    errors = [abs(measured.simulated(name) / counted - 1) for name, counted in COUNTED.items() if not is_large(name)]
     assert np.median(errors) < USUAL and LOOP_INSIDE > 0
 
 
