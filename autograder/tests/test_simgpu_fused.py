@@ -62,12 +62,11 @@ def test_a_fused_multiply_add_is_rounded_once(kernel: Any, dtype: Any) -> None:
 
 
 def test_float32_is_not_rounded_by_way_of_float64() -> None:
-    """The sum lies just beyond the middle of two float32, and float64 rounds it to the middle."""
-    a, b, c = (
-        np.array([each], np.float32) for each in (1 + 2.0**-12, 2.0**-12 * (1 + 2.0**-12), 2.0**12 + 2.0**-11)
-    )  # fmt: skip
-    for scale in (1, 3, 5, 7):
-        one, out = a * np.float32(scale), np.zeros(1, np.float32)
-        launch_once(of_cuda, 1, 1, one, b, c, out)
-        exact = Fraction(float(one[0])) * Fraction(float(b[0])) + Fraction(float(c[0]))
-        assert out[0] == nearest(exact, np.float32)
+    """The product is 1 and less than a billionth more: the sum lies just beyond the middle of two float32, and float64 has
+    only the middle, which would be rounded to the even one below."""
+    one = 1 + 2033 * 2.0**-23
+    a, b, c = (np.array([each], np.float32) for each in (one, 1 / one, 2.0**24))
+    out = np.zeros(1, np.float32)
+    launch_once(of_cuda, 1, 1, a, b, c, out)
+    assert np.float32(float(a[0]) * float(b[0]) + float(c[0])) == 2.0**24
+    assert out[0] == 2.0**24 + 2

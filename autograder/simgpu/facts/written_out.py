@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
+from typing import Any
 
 from autograder.language.numeric_types import TypeReference
 from autograder.simgpu.facts.forms import Form, Forms
@@ -38,7 +39,7 @@ OPERATION = 2.0
 QUOTIENT, REMAINDER = 33.0, 24.0  # of integers, by a divisor that is not constant
 LOAD_ALONG = 9.3  # the loop's variable is in the last index: neighbouring elements
 LOAD_FURTHER_ALONG = 13.0  # likewise, if a loop around moves the row
-ODD = 1.45  # times the size of such a load, in a number of rounds that four does not divide
+ODD = 1.4  # times the size of such a load, in a number of rounds that four does not divide: 22 are unrolled, 23 are not
 LOAD_ACROSS = 13.8  # it is in an earlier index
 LOAD_ACROSS_ODD = 18.5  # likewise, if the length of a row is no power of two: a multiplication in place of a shift
 SAME_ROW, SAME_INDEX = 5.5, 2.0  # what a load saves if its row was computed before, or its index wrapped
@@ -324,25 +325,26 @@ class _Sizes:
 
     def _is_constant(self, form: Form) -> bool:
         """Whether an integer is computed from nothing but the counters of this loop and of those inside."""
-        forms, ours = self.loops.forms, {self.loop, *self.inside}
-        keys = [forms.key_of(each) for number, _ in form[1] for each in (number, *forms.inside(number))]
-        return all(
-            isinstance(key, tuple) and (key[0] in COMPUTED or key[0] == "counter" and key[1] in ours) for key in keys
-        )
+        return all(key[0] in COMPUTED or self._is_counter(key, {self.loop, *self.inside}) for key in self._keys(form))
 
     def _is_decided(self, form: Form) -> bool:
         """Whether a condition is computed from nothing but counters of loops that would be unrolled together."""
-        forms, ours = self.loops.forms, {self.loop, *self.inside, *self.around}
-        keys = [forms.key_of(each) for number, _ in form[1] for each in (number, *forms.inside(number))]
+        together = {self.loop, *self.inside, *self.around}
         return all(
-            isinstance(key, tuple)
-            and (
-                key[0] in COMPUTED
-                or key[0] == "counter" and (key[1] in ours or self.loops.includes(key[1]))
-                or isinstance(key[0], tuple) and key[0][0] in CONDITIONS
-            )
-            for key in keys
+            key[0] in COMPUTED or self._is_counter(key, together, or_unrolled=True)
+            or isinstance(key[0], tuple) and key[0][0] in CONDITIONS
+            for key in self._keys(form)
         )  # fmt: skip
+
+    def _keys(self, form: Form) -> list[tuple[Any, ...]]:
+        """What the atoms of a value are, and of what it is computed from; one that no tuple tells is left without a name."""
+        forms = self.loops.forms
+        keys = [forms.key_of(each) for number, _ in form[1] for each in (number, *forms.inside(number))]
+        return [key if isinstance(key, tuple) else ("",) for key in keys]
+
+    def _is_counter(self, key: tuple[Any, ...], loops: Container[Operation], or_unrolled: bool = False) -> bool:
+        """Whether an atom is the counter of one of these loops, or of one that is unrolled."""
+        return key[0] == "counter" and (key[1] in loops or or_unrolled and self.loops.includes(key[1]))
 
     def _is_seen(self, part: Binary) -> bool:
         known = self.found.values.get(part)
