@@ -29,6 +29,7 @@ MEASURED_ON_H200: dict[str, Figure] = {
     "dram_latency_cycles": (700.0, OURS + " (likewise)"),
     "shared_latency_cycles": (28.0, OURS + " (likewise)"),
     "barrier_cycles": (43.0, OURS),
+    "float64_more_cycles": (3.9, LIMITS + " (a multiply-add that waits for another one, beside float32's)"),
     "gpu_atomic_sectors_per_cycle": (48.8, OURS),
     "gpu_used_atomic_sectors_per_cycle": (35.2, LIMITS + " (old value used)"),
     "gpu_atomic_sectors_per_cycle_and_sector": (0.042, OURS + " (slope between 256 and 16384 places)"),

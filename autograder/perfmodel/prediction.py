@@ -35,7 +35,6 @@ MERGED_STORES = 0.95  # of the sectors that a warp stores to again at once, thos
 ISSUE_SHARE = 0.75  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
 CYCLES_ALONE = 3.7  # from one instruction of a warp to its next, while nobody else delays it
 OVERLAP = 4.5  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
-FAR_APART = 0.35  # of the sectors that other blocks load again in gathers, those that come back far apart: not hot ones
 IDLE = 0.25  # of what a warp waits in its turn: so long all that warps share is idle, while a launch begins and ends
 COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
@@ -200,11 +199,12 @@ def estimate(
         assumptions.append(
             f"{counters.waiting_warps:,} warps wait for other threads in a loop: how often it goes round cannot be predicted"
         )
-    binding = max(breakdown, key=breakdown.__getitem__)
-    if binding == OVERHEAD:
-        assumptions.append("nothing waits for the host, which takes 19 us and more for each launch")
     idle_ns = IDLE * life.waits_ns
     ns = _together(breakdown, idle_ns)
+    binding = max((name for name in breakdown if name != OVERHEAD), key=breakdown.__getitem__)
+    if 2 * breakdown[OVERHEAD] > ns:
+        binding = OVERHEAD
+        assumptions.append("nothing waits for the host, which takes 19 us and more for each launch")
     is_a_flag = binding == "L2" and 2 * _stores_to_one_sector_ns(counters, specification) > breakdown["L2"]
     return Estimate(
         ns=ns,
@@ -326,18 +326,23 @@ class Traffic:
         unique = min(loads, counters.unique_load_sectors or loads)
         written = float(min(stores, counters.unique_store_sectors or stores))
         # where the block that stands for others loads nothing, nothing is known to be loaded again
-        fetched = max(unique, min(loads, counters.block_load_sectors or loads))
-        fetched = min(fetched, max(unique, specification.multiprocessors * unique))  # one L1 serves all of its blocks
+        fetched: float = max(unique, min(loads, counters.block_load_sectors or loads))
         live = _live_bytes(counters, resident)
+        table = counters.table_load_sectors
+        kept = 1 - _beyond(resident.l1_bytes, live + SECTOR_BYTES * table)  # of what L1 has for one block after another
+        fetched -= kept * max(0, counters.block_table_sectors - specification.multiprocessors * table)
+        # one L1 serves all of its blocks
+        fetched = max(float(unique), min(fetched, specification.multiprocessors * unique))
         lost = (loads - fetched) * _beyond(resident.l1_bytes, live)
         in_all = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
         # Warps of a block may walk along the same lines: all together touch no more than their blocks ever do.
         ever = LINE_BYTES * (fetched + written) * resident.threads / max(1, counters.threads)
         past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * min(live, ever)))
         atomics = counters.unique_atomic_sectors
-        gathered, across = 0.0, past_l2  # what blocks far apart load again; the share of what they store again
-        if _is_far_apart(counters.global_load_lines, counters.global_load_requests):
-            gathered = FAR_APART * (fetched - unique) * lost_by_l2(specification, SECTOR_BYTES * unique)
+        updated = counters.global_atomic_sectors  # what a block's atomics go to once more is in L2 yet, where that is known
+        updated = min(updated, counters.block_atomic_sectors or updated)
+        gathered = counters.far_load_sectors * lost_by_l2(specification, SECTOR_BYTES * counters.common_load_sectors)
+        across = past_l2  # the share that is lost of what other blocks store to again
         if _is_far_apart(counters.global_store_lines, counters.global_store_requests):
             across = max(past_l2, lost_by_l2(specification, SECTOR_BYTES * written))
         stored_by_others = max(0.0, min(stores, counters.block_store_sectors) - written)
@@ -350,7 +355,7 @@ class Traffic:
             dram_scattered_loads=past_l2 * lost + gathered,
             dram_scattered_stores=across * stored_by_others
             + past_l2 * (stores - written - stored_by_others)
-            + (counters.global_atomic_sectors - atomics) * lost_by_l2(specification, SECTOR_BYTES * atomics),
+            + max(0, updated - atomics) * lost_by_l2(specification, SECTOR_BYTES * atomics),
             assumption="L1 serves what a block reads again, while it has room for it, and L2 what other blocks read again",
         )
 
@@ -416,7 +421,7 @@ def _multiprocessor_times(counters: Counters, specification: Specification) -> d
         # L1 and shared memory are one array: what passes through as global data holds up shared data
         "shared memory": (shared + passes) / specification.l1_wavefronts_per_cycle if shared else 0.0,
         "float32": counters.float32_operations / 2 / specification.float32_lanes_per_cycle,
-        "float64": counters.float64_operations / 2 / specification.float64_lanes_per_cycle,
+        "float64": WARP * counters.issued_float64_instructions / specification.float64_lanes_per_cycle,
         "special": counters.special_operations / specification.special_lanes_per_cycle
         + counters.conversions / specification.conversion_lanes_per_cycle,
         "shared atomics": _shared_atomic_cycles(counters, specification),
@@ -509,7 +514,8 @@ class Life:
         warps, blocks, launches = max(1, counters.warps), max(1, counters.blocks), max(1, counters.launches)
         loads = counters.global_load_requests / warps
         turns = max(1.0, blocks / launches / (fit.blocks * specification.multiprocessors))
-        instructions = CYCLES_ALONE * _instructions(counters) / warps
+        more = specification.float64_more_cycles * counters.issued_float64_instructions
+        instructions = (CYCLES_ALONE * _instructions(counters) + more) / warps
         waits = (counters.global_load_wavefronts + counters.barriers * specification.barrier_cycles) / warps
         alone = (slowest_warp(counters) - 1) * instructions
         if counters.global_load_sectors:

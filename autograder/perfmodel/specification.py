@@ -46,6 +46,7 @@ class Specification:
     dram_latency_cycles: float
     shared_latency_cycles: float
     barrier_cycles: float
+    float64_more_cycles: float  # until a result of float64 can be used, beside one of float32
     # atomics
     gpu_atomic_sectors_per_cycle: float  # spread over many addresses, whole GPU
     gpu_used_atomic_sectors_per_cycle: float  # likewise, where threads use what was there before

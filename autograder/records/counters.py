@@ -35,6 +35,7 @@ class Counters:
     global_atomic_sectors: int = 0
     float_atomic_sectors: int = 0  # of these, those that add floats
     used_atomic_sectors: int = 0  # of these, those whose old value is used
+    block_atomic_sectors: int = 0  # distinct sectors that each block's atomics go to and it has not loaded; over blocks
     unique_atomic_sectors: int = 0  # distinct sectors that atomics go to over the whole launch
     hottest_atomic_sectors: int = 0  # those that went to the sector with most of them; summed over launches
     global_atomic_worst_multiplicity: int = 0  # most lanes of one warp on one address (a maximum, not a sum)
@@ -58,10 +59,15 @@ class Counters:
     constant_load_requests: int = 0
     unique_load_sectors: int = 0  # distinct sectors read over the whole launch: the least DRAM could move
     unique_store_sectors: int = 0
+    common_load_sectors: int = 0  # of unique_load_sectors, those of arrays whose sectors several blocks load, far apart
+    table_load_sectors: int = 0  # of unique_load_sectors, those of arrays of 192 KiB at the most that several blocks load
+    block_table_sectors: int = 0  # block_load_sectors of such arrays
+    far_load_sectors: int = 0  # block_load_sectors that other blocks have loaded, with nothing else near them in their own
     warp_instructions: int = 0  # source-level operations, once per warp with an active lane
     thread_instructions: int = 0  # the same, once per active lane
     issued_warp_instructions: int = 0  # those that machine code has, of short arms for all lanes: 0 of what the source says
     issued_thread_instructions: int = 0
+    issued_float64_instructions: int = 0  # of issued_warp_instructions, those that the pipe of float64 carries out
     branches: int = 0  # conditions evaluated, once per warp
     loop_rounds: int = 0  # rounds of range() loops that are not unrolled and use their variable, once per warp
     divergent_branches: int = 0  # those whose active lanes disagree

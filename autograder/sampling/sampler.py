@@ -88,4 +88,6 @@ def _scaled_sectors(touched: Touched, scale: float) -> Touched:
         loaded=min(round(touched.loaded * scale), touched.of_all),
         stored=min(round(touched.stored * scale), touched.of_all),
         by_atomics=min(round(touched.by_atomics * scale), touched.of_all),
+        by_blocks=round(touched.by_blocks * scale),
+        pages=round(touched.pages * scale),
     )

@@ -22,6 +22,7 @@ from autograder.records.counters import Counters
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
 MEASURED = json.loads((MEASUREMENTS / "microbenchmarks.json").read_text(encoding="utf-8"))
 LIMITS = json.loads((MEASUREMENTS / "limits.json").read_text(encoding="utf-8"))
+DEPENDENT = LIMITS["cycles of dependent multiply-adds"]
 ROWS = LIMITS["microseconds of launches in a row"]
 H200 = SPECIFICATIONS["H200"]
 WARPS_WITH_A_FLAG = 1 << 18  # of limits.py's stores to one element
@@ -84,6 +85,7 @@ def test_data_sheet_peaks_come_out(name: str, tflop_per_s: float, gb_per_s: floa
         ("dram_latency_cycles", MEASURED["latency in cycles"]["DRAM load"]),
         ("shared_latency_cycles", MEASURED["latency in cycles"]["shared load"]),
         ("barrier_cycles", MEASURED["cycles per request"]["barrier, 1 blocks of 256"]),
+        ("float64_more_cycles", DEPENDENT["float64"] - DEPENDENT["float32"]),
         ("gpu_atomic_sectors_per_cycle", MEASURED["atomics"]["global, 1048576 places, lanes/ns"] / 1.98),
         ("gpu_atomic_least_sectors_per_cycle", MEASURED["atomics"]["global, 1 places, lanes/ns"] / 1.98),
         ("gpu_used_atomic_sectors_per_cycle", LIMITS["lanes/ns of atomics, old value"]["used"] / 1.98),
@@ -172,7 +174,7 @@ MILLION = 10**6
         (work(warp_instructions=5000 * MILLION), "issue"),
         (work(global_load_requests=20 * MILLION, global_load_wavefronts=640 * MILLION), "L1"),
         (work(shared_load_requests=20 * MILLION, shared_load_wavefronts=640 * MILLION), "shared memory"),
-        (work(float64_operations=200_000 * MILLION), "float64"),
+        (work(issued_float64_instructions=3_125 * MILLION), "float64"),
         (work(float32_operations=200_000 * MILLION), "float32"),
         (work(special_operations=20_000 * MILLION), "special"),
         (work(global_atomic_requests=MILLION, global_atomic_sectors=32 * MILLION, unique_atomic_sectors=1), "atomics"),
@@ -233,11 +235,11 @@ def test_what_would_relieve_latency_is_only_what_is_not_yet_so(threads: int, sto
 
 def test_the_time_is_the_slowest_resource_and_the_launch() -> None:
     """A resource alone takes its time; two that are wanted alike hide each other but for a sixth; their sum is the most."""
-    few = Counters(launches=1, blocks=132, warps=132 * 8, threads=132 * 256)
-    alone = estimate(replace(few, float64_operations=200_000 * MILLION), H200, threads_per_block=256)
+    few = Counters(launches=1, blocks=132 * 64, warps=132 * 512, threads=132 * 512 * 32)
+    alone = estimate(replace(few, issued_float64_instructions=3_125 * MILLION), H200, threads_per_block=256)
     assert alone.ns == pytest.approx(alone.breakdown["float64"] + alone.breakdown["launch overhead"], rel=1e-3)
     both = estimate(
-        replace(few, float64_operations=200_000 * MILLION, float32_operations=400_000 * MILLION), H200,
+        replace(few, issued_float64_instructions=3_125 * MILLION, float32_operations=400_000 * MILLION), H200,
         threads_per_block=256,
     )  # fmt: skip
     assert both.breakdown["float32"] == pytest.approx(both.breakdown["float64"])
@@ -488,16 +490,17 @@ def test_a_flag_of_all_warps_takes_what_was_measured(sectors: int, words: str) -
 
 
 def test_what_blocks_gather_or_scatter_again_comes_from_dram_where_l2_cannot_keep_it() -> None:
-    def scattered(of: int, lines: int) -> float:
+    def scattered(of: int, far: int) -> float:
         loads = dict(
-            global_load_requests=of, global_load_sectors=32 * of, global_load_lines=lines * of, block_load_sectors=32 * of
-        )
+            global_load_requests=of, global_load_sectors=32 * of, global_load_lines=32 * of, block_load_sectors=32 * of,
+            common_load_sectors=4 * of, far_load_sectors=far * of,
+        )  # fmt: skip
         counters = work(unique_load_sectors=4 * of, **loads)
         traffic = Traffic.of(counters, H200, None, Resident(2048, 2.0**17))
         return traffic.dram_scattered_loads / of
 
-    assert scattered(1 << 20, 32) > 5 and scattered(1 << 20, 4) == 0  # 134 MB by lanes far apart, and by neighbours
-    assert scattered(1 << 16, 32) == 0  # 8 MB
+    assert 20 < scattered(1 << 20, 28) < 28 and scattered(1 << 20, 0) == 0  # 134 MB far apart, and by neighbours
+    assert scattered(1 << 16, 28) == 0  # 8 MB
 
 
 def test_atomics_beyond_l2_are_served_by_dram_one_by_one() -> None:

@@ -56,7 +56,9 @@ def test_the_readme_and_the_tables_are_what_the_data_say() -> None:
 
 def test_every_unseen_case_has_a_limit_by_both() -> None:
     assert len(FOUND) == len(unseen.predictions())
-    assert all(each.by_counters and each.by_model and each.second != each.by_model and each.ahead >= 1 for each in FOUND)
+    assert all(each.by_counters and each.by_model and each.second != each.by_model for each in FOUND)
+    # launch overhead is named first only where it is half of the time, as by the rule for counters
+    assert all(each.ahead >= 1 or each.second == "launch overhead" and each.ahead > 0.5 for each in FOUND)
 
 
 def test_where_two_are_named_alike_the_counters_cannot_tell_either_and_beyond_that_they_point_to_the_first() -> None:

@@ -20,7 +20,7 @@ from autograder.simgpu.measurements import function_costs
 from autograder.simgpu.measurements.function_costs import FAST, NAMES, OF_ARRAYS, MeasuredFunction
 
 cuda = cuda_module.build_module()
-TABLE: dict[str, dict[str, tuple[int, int]]] = json.loads(function_costs.COSTS.read_text(encoding="utf-8"))["costs"]
+TABLE: dict[str, dict[str, list[int]]] = json.loads(function_costs.COSTS.read_text(encoding="utf-8"))["costs"]
 OF_TWO_RESULTS = ("modf", "modff", "sincos", "sincosf", "frexp", "polar")
 
 
@@ -35,17 +35,19 @@ def kernel_of(source: str, *, fastmath: bool = False) -> Any:
     return cuda.jit(names["kernel"], fastmath=fastmath)
 
 
-def issued(function: MeasuredFunction, arity: int, result: np.dtype, calls: int) -> int:
-    """The machine instructions of a kernel that calls a function so often, each time with other numbers."""
+def issued(function: MeasuredFunction, arity: int, result: np.dtype, calls: int) -> tuple[int, int]:
+    """The machine instructions of a kernel that calls a function so often, with other numbers each time; of float64."""
     given = NAMES[: 2 * arity]
     texts = [function.called(given[:arity]), function.called(given[arity:])][:calls]
     kernel = kernel_of(function_costs.source_of(given, *texts, *["0"] * (2 - calls)), fastmath=function.kind == FAST)
     arrays = (*(function.numbers() for _ in given), np.zeros(32, result), np.zeros(32, result))
-    return launch_once(kernel, 1, 32, *arrays).compiled.issued_warp_instructions
+    counted = launch_once(kernel, 1, 32, *arrays).compiled
+    return counted.issued_warp_instructions, counted.issued_float64_instructions
 
 
 def test_the_table_is_that_of_the_script() -> None:
-    assert costs_of_functions() == TABLE
+    known = {kind: {path: [*cost] for path, cost in costs.items()} for kind, costs in costs_of_functions().items()}
+    assert known == TABLE
     assert set(TABLE) == set(function_costs.TYPES)
     asked = {(each.kind, each.path) for each in function_costs.functions()}
     assert {(kind, path) for kind, costs in TABLE.items() for path in costs} <= asked
@@ -54,7 +56,7 @@ def test_the_table_is_that_of_the_script() -> None:
 @pytest.mark.parametrize("kind", ["float32", "float64", FAST, "complex64"])
 @pytest.mark.parametrize("library", ["math.", "cmath.", "numpy.", "numba.cuda.libdevice."])
 def test_a_call_costs_what_was_counted_and_a_second_one_finds_the_constants(kind: str, library: str) -> None:
-    for path, (slots, constants) in TABLE[kind].items():
+    for path, (slots, constants, of_float64) in TABLE[kind].items():
         function = MeasuredFunction(path, kind)
         arity = max(1, CALLS[path].signature.least)
         result = function.dtype
@@ -62,10 +64,11 @@ def test_a_call_costs_what_was_counted_and_a_second_one_finds_the_constants(kind
             continue  # their results are of other types
         if kind == "complex64" and path in ("cmath.phase", "numpy.logical_and", "numpy.logical_or"):
             continue
-        base = issued(function, arity, result, 0)
-        one, two = issued(function, arity, result, 1), issued(function, arity, result, 2)
+        (base, base_64), (one, one_64), (two, two_64) = (issued(function, arity, result, calls) for calls in range(3))
         assert one - base == slots, path
         assert two - one == slots - constants, path
+        assert (base_64, one_64) == (0, of_float64), path
+        assert two_64 - one_64 == min(of_float64, two - one), path
 
 
 def test_every_function_of_numbers_was_counted_or_is_refused_by_numba() -> None:

@@ -20,7 +20,7 @@ from autograder.perfmodel.measurements.predicting import HERE
 from autograder.perfmodel.measurements.unseen import LEARNED_FROM, timed_ns
 from autograder.records.counters import Counters
 
-FITTED = ("ISSUE_SHARE", "CYCLES_ALONE", "OVERLAP", "FAR_APART", "IDLE", "COLD_START_NS")
+FITTED = ("ISSUE_SHARE", "CYCLES_ALONE", "OVERLAP", "IDLE", "COLD_START_NS")
 OF_DEVELOPMENT = 0.4  # what a case of development weighs beside another
 STRAIGHT = 0.3  # from which distance on the loss grows evenly
 STEPS = (1.1, 1.03, 1.01)

@@ -20,7 +20,8 @@ import numpy as np
 from numba import cuda, float32, int32, uint64
 
 from autograder.perfmodel.measurements import kernels
-from autograder.perfmodel.measurements.microbenchmarks import REPEATS, WARM_UP, keep_busy, milliseconds
+from autograder.perfmodel.measurements.course_kernels import matmul_columns_while
+from autograder.perfmodel.measurements.microbenchmarks import REPEATS, WARM_UP, busy_clock_ghz, keep_busy, milliseconds
 
 BLOCKS, THREADS, ROUNDS = 132 * 8, 256, 16
 LANES = BLOCKS * THREADS * ROUNDS
@@ -115,6 +116,34 @@ def atomics_at_places_used(target: Any, places: Any, one: Any) -> None:
     i = cuda.grid(1)
     if cuda.atomic.add(target, places[i], one) == -7:
         target[0] = 0
+
+
+def dependent(dtype: Any) -> Any:
+    """A kernel whose multiply-adds each wait for the one before."""
+
+    @cuda.jit
+    def kernel(x: Any, rounds: Any, out: Any) -> None:
+        a, factor, more = x[0], x[1], x[2]
+        for _ in range(rounds):
+            for _ in range(16):
+                a = a * factor + more
+        if a == dtype(-1):
+            out[0] = a
+
+    return kernel
+
+
+@cuda.jit
+def product_summed_in_double(a: Any, b: Any, c: Any) -> None:
+    """`matmul_columns_while`, but for the type of a zero."""
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = 0.0
+        k = 0
+        while k < a.shape[1]:
+            total += a[row, k] * b[k, column]
+            k += 1
+        c[row, column] = total
 
 
 @cuda.jit
@@ -259,6 +288,30 @@ def atomics_with_a_result() -> dict[str, float]:
     return found
 
 
+def cycles_of_dependent_arithmetic() -> dict[str, float]:
+    """Cycles from one multiply-add to the next that waits for it, of one warp on a GPU that has nothing else to do."""
+    clock_ghz, rounds = busy_clock_ghz(), 20000
+    found = {}
+    for dtype in (np.float32, np.float64):
+        kernel, out = dependent(dtype), cuda.device_array(1, dtype)
+        x = cuda.to_device(np.array([1, 0.999, 0.001], dtype))
+        once, twice = (milliseconds(kernel, 1, 32, x, times * rounds, out) for times in (1, 2))
+        found[np.dtype(dtype).name] = (twice - once) * 1e6 * clock_ghz / (16 * rounds)
+    return found
+
+
+def zeros_without_a_type() -> dict[str, float]:
+    """Microseconds of naive multiplies that add up in float32 and in float64; their operands are in L2."""
+    found = {}
+    for size in (512, 1024):
+        a, b = (cuda.to_device(np.random.default_rng(7).random((size, size), np.float32)) for _ in range(2))
+        c = cuda.device_array((size, size), np.float32)
+        for name, kernel in (("float32", matmul_columns_while), ("float64", product_summed_in_double)):
+            elapsed = milliseconds(kernel, (size // 32, size // 32), (32, 32), a, b, c)
+            found[f"N = {size}, {name}"] = 1e3 * elapsed
+    return found
+
+
 def stores_to_one_element() -> dict[str, float]:
     """Microseconds of 262,144 warps that store to one element of int32, or do not, beside other work."""
     rng, count = np.random.default_rng(0), 1 << 23
@@ -304,6 +357,8 @@ SECTIONS: dict[str, Callable[[], dict[str, float]]] = {
     "atomics": atomics_by_type,
     "lanes/ns of atomics, old value": atomics_with_a_result,
     "microseconds of stores to one element": stores_to_one_element,
+    "cycles of dependent multiply-adds": cycles_of_dependent_arithmetic,
+    "microseconds of multiplies, by the type of their sum": zeros_without_a_type,
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autograder.simgpu.counting.tally import (
+    ISSUED_FLOAT64,
     ISSUED_THREADS,
     ISSUED_WARPS,
     SLOT,
@@ -64,8 +65,12 @@ class Books:
                 slots += op.once
             row[ISSUED_WARPS] += warps * slots
             row[ISSUED_THREADS] += mask.active * slots
+            if op.double_slots:
+                row[ISSUED_FLOAT64] += warps * min(slots, op.double_slots)
             if self.warps_more:
                 self.shared_out += warps * slots
+        elif is_issued and op.double_slots:  # its branch has counted it, but not as this
+            row[ISSUED_FLOAT64] += warps * min(op.slots + op.once, op.double_slots)
         work = self.warp_work
         if work.mask is mask:
             work.pending += 1
@@ -90,10 +95,15 @@ class Books:
         self.launch.work += mask.warps
         return row
 
-    def issued(self, op: Operation, mask: Mask, times: int = 1) -> None:
-        """Adds machine instructions (or takes some back); not in a short arm, whose instructions count with its branch."""
+    def issued(self, op: Operation, mask: Mask, times: int = 1, of_float64: int = 0) -> None:
+        """Adds machine instructions (or takes some back); not in a short arm, whose instructions count with its branch.
+
+        `of_float64`: how many of them the pipe of float64 carries out.
+        """
         if not self.in_short_arms:
             row = self.row(op)
+            if of_float64:
+                row[ISSUED_FLOAT64] += mask.warps * of_float64
             row[ISSUED_WARPS] += mask.warps * times
             row[ISSUED_THREADS] += mask.active * times
             if self.warps_more:

@@ -32,7 +32,7 @@ BANK_BYTES = 4
 ADDRESSES, INDEX_TERMS = SLOT["global_addresses"], SLOT["global_index_terms"]
 _LOCAL = {kind: SLOT[f"local_{'load' if kind == READ else 'store'}_requests"] for kind in (READ, prim.WRITE, ATOMIC)}
 WAVEFRONTS, BLOCK_SECTORS = SLOT["global_load_wavefronts"], SLOT["block_load_sectors"]
-BLOCK_STORES = SLOT["block_store_sectors"]
+BLOCK_STORES, BLOCK_ATOMICS = SLOT["block_store_sectors"], SLOT["block_atomic_sectors"]
 AHEAD = SLOT["global_loads_ahead"]
 AGAIN = SLOT["global_store_sectors_again"]
 BYTES_TOGETHER = 5  # of eight single bytes of a number; by lesson 3's packed records on an H200, 0.37 and 2.11 ms
@@ -374,7 +374,9 @@ class Counting:
             linear = place.by_lane[: lanes.size]
         linear, origin, unit = _units(view, linear, itemsize)
         stamp = batch.first_thread + 1
-        return count_prim.count_new_sectors(lanes, linear, origin, unit, _stamps_of(buffer, kind), stamp)
+        stamps = _stamps_of(buffer, kind)
+        others = buffer.stamps if kind == ATOMIC else stamps  # what the block has loaded is in L2 for its atomics
+        return count_prim.count_new_sectors(lanes, linear, origin, unit, stamps, others, stamp)
 
     def _count_global_atomic(
         self, row: list[int], view: View, place: Place, op: Operation, atomic: str, joined: Operation | None
@@ -420,6 +422,8 @@ class Counting:
         counted = count_prim.count_atomics(lanes, place.by_lane, address, buffer.itemsize, touched, atomics)
         for slot, count in zip(ATOMICS, counted, strict=False):
             row[slot] += count
+        if touched is buffer.touched:
+            row[BLOCK_ATOMICS] += self._count_first_block(view, place, view.data.itemsize, ATOMIC) * len(self.batch.blocks)
         if view.data.dtype.kind == "f" and not is_a_loop:
             row[FLOATS] += counted[1]
         if is_used:
@@ -517,7 +521,7 @@ class Counting:
 
 def _stamps_of(buffer: Buffer, kind: int) -> np.ndarray:
     """By sector: the last batch whose first block came to it."""
-    return buffer.stamps if kind == READ else buffer.store_stamps
+    return buffer.atomic_stamps if kind == ATOMIC else buffer.stamps if kind == READ else buffer.store_stamps
 
 
 def moved_by_all(mask: Mask, sectors: int) -> GlobalCount:

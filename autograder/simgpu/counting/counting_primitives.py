@@ -270,11 +270,12 @@ def count_sectors(
     return requests, sectors, lines, elements
 
 
-@compiled_when_called("int64(boolean[::1], int64[::1], int64, int64, int64[::1], int64)")
+@compiled_when_called("int64(boolean[::1], int64[::1], int64, int64, int64[::1], int64[::1], int64)")
 def count_new_sectors(
-    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, stamps: np.ndarray, stamp: Integer
-) -> int:
-    """Counts and stamps the sectors that these lanes touch and that do not carry this stamp yet."""
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, stamps: np.ndarray, others: np.ndarray,
+    stamp: Integer,
+) -> int:  # fmt: skip
+    """Stamps the sectors that these lanes touch, and counts those without this stamp so far, here and among `others`."""
     new = 0
     first_sector = address >> SECTOR_SHIFT
     for lane in range(lanes.shape[0]):
@@ -282,8 +283,8 @@ def count_new_sectors(
             begin = address + linear[lane] * itemsize
             for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
                 if stamps[s - first_sector] != stamp:
+                    new += others[s - first_sector] != stamp
                     stamps[s - first_sector] = stamp
-                    new += 1
     return new
 
 

@@ -20,6 +20,7 @@ WARP_INSTRUCTIONS = SLOT["warp_instructions"]
 THREAD_INSTRUCTIONS = SLOT["thread_instructions"]
 ISSUED_WARPS = SLOT["issued_warp_instructions"]
 ISSUED_THREADS = SLOT["issued_thread_instructions"]
+ISSUED_FLOAT64 = SLOT["issued_float64_instructions"]
 _SLOWEST_LOADS = SLOT["slowest_warp_loads"]
 _LOADS = SLOT["global_load_requests"], SLOT["global_atomic_requests"]
 
@@ -120,7 +121,7 @@ class Tally:
 def _as_said(counts: list[int]) -> list[int]:
     """What the source says: nothing of what is issued in its place."""
     made = [*counts]
-    made[ISSUED_WARPS] = made[ISSUED_THREADS] = 0
+    made[ISSUED_WARPS] = made[ISSUED_THREADS] = made[ISSUED_FLOAT64] = 0
     return made
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from autograder.language.numeric_types import TypeReference
+from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.halves import REGISTER, Halves, everything_called
 from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
@@ -25,7 +26,8 @@ from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.long_quotients import COMPLEX
-from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Compare
 from autograder.simgpu.operations.powers import POWERS, may_have_rounds
 from autograder.simgpu.operations.statements import Assign, Element, UpdateElement, UpdateName
@@ -56,6 +58,9 @@ class Arithmetic:
         self.narrow = _narrow(found)
         self.in_places = _in_places(found)
         self.narrowed: frozenset[Operation] = frozenset()  # what is computed as float32 for its result is stored as that
+        self.needed_alone: frozenset[tuple[np.dtype | None, Form, Operation | None]] = frozenset()
+        self.loop_of: dict[Operation, Operation] = {}  # the innermost one
+        self.further_sums: set[Operation] = set()  # those whose product is one instruction with another sum
         self.is_fast = False  # with fastmath
         self.in_a_loop = False  # that goes round
         self.in_four_rounds = False  # the innermost loop does four rounds at a time, which share their numbers
@@ -65,6 +70,8 @@ class Arithmetic:
         """Begins with a kernel."""
         self.is_fast = body.function.options.fastmath
         self.halves = Halves(self.found, self.integers.forms, self.integers, body)
+        self.loop_of = {op: loop for loop in _loops(body) for op in everything_in(loop)}
+        self.needed_alone = frozenset(self._needed_alone(body))
         self.narrowed = frozenset(each for each in self._stored_as_singles(body) if self._is_narrowed(each))
 
     def _stored_as_singles(self, body: Block) -> Iterator[Operation]:
@@ -130,8 +137,7 @@ class Arithmetic:
         if dtype.kind in "fc":
             if op in self.narrowed:
                 dtype = np.dtype(np.float32)
-            divisor = self._number(right)
-            if kind is ast.Div and divisor and abs(math.frexp(divisor)[0]) == 0.5:
+            if kind is ast.Div and self.is_by_a_power_of_two(right):
                 kind = ast.Mult  # by its reciprocal, which is exact
             return self._of_floats(op, kind, dtype, sides, way)
         if dtype == np.uint64 and kind in (ast.FloorDiv, ast.Mod) and not self._is_known(sides[1]):
@@ -232,10 +238,14 @@ class Arithmetic:
 
     def _of_a_known_power(self, exponent: int, dtype: np.dtype) -> int:
         """Numba writes a constant whole exponent out as products: by squares, and one for each further bit."""
-        products = max(0, abs(exponent).bit_length() + abs(exponent).bit_count() - 2)
+        products = self.products_of_a_power(exponent)
         if dtype.kind != "f":
             return products * of_integers("product")
         return products * of_floats("product", dtype) + (of_floats("reciprocal", dtype) if exponent < 0 else 0)
+
+    @staticmethod
+    def products_of_a_power(exponent: int) -> int:
+        return max(0, abs(exponent).bit_length() + abs(exponent).bit_count() - 2)
 
     def _of_product(self, op: Operation, left: Operation, right: Operation, sides: Sequence[Known | None]) -> int:
         if self.halves.is_low(op) or self.halves.fits(left, right):
@@ -255,7 +265,9 @@ class Arithmetic:
             converted += sum(map(self._moves_of, op.parts()))
         if kind is ast.Div and dtype.kind == "f":
             return converted + self._of_a_quotient(op, dtype)
-        if kind in (ast.Add, ast.Sub) and op.multiplies and dtype.kind == "f":
+        if kind in (ast.Add, ast.Sub) and self.is_fused(op, dtype):
+            if self._is_a_further_sum(op, way):
+                return converted + of_floats("sum", dtype)
             return converted + self._second_number(op, dtype)
         if dtype.kind == "c":
             if kind is ast.Div:  # beside the arm that a lane takes
@@ -268,15 +280,66 @@ class Arithmetic:
         """Of floats. A reciprocal is not multiplied by what it is of; a number of the source is brought into registers."""
         is_fast = self.is_fast and dtype == np.float32
         op.divides_in_parts = not is_fast
-        above = self._number(op.left) if isinstance(op, Binary) else None
-        if dtype == np.float64 and above is not None and abs(above) == 1:
+        if dtype == np.float64 and isinstance(op, Binary) and self.is_a_reciprocal(op.left):
             return of_floats("reciprocal", dtype)
         return of_floats("quotient", dtype, is_fast=is_fast) + (NARROWED_QUOTIENT if op in self.narrowed else 0)
 
     def has_a_slow_way(self, op: Binary) -> bool:
         """Whether a quotient is one of floats, and none by a power of two: it has a subroutine for some numbers."""
-        divisor = self._number(op.right)
-        return self.is_real(op) and not (divisor and abs(math.frexp(divisor)[0]) == 0.5)
+        return self.is_real(op) and not self.is_by_a_power_of_two(op.right)
+
+    def is_by_a_power_of_two(self, divisor: Operation) -> bool:
+        """Whether a quotient's divisor is one that is known: its reciprocal is exact."""
+        number = self._number(divisor)
+        return bool(number) and number is not None and abs(math.frexp(number)[0]) == 0.5
+
+    def is_a_reciprocal(self, dividend: Operation) -> bool:
+        """Whether a quotient is 1 or -1 by something."""
+        number = self._number(dividend)
+        return number is not None and abs(number) == 1
+
+    def is_fused(self, op: Operation, dtype: np.dtype) -> bool:
+        """Whether a sum of this type is one instruction with a product: float64 adds up what float32 multiplied apart.
+
+        A product that anything but sums needs, too, is worked out for itself, and sums add that.
+        """
+        products = filter(None, map(self._product, op.parts()))
+        of_type = [each for each in products if each.dtype is not None and each.dtype == dtype]
+        if not op.multiplies or dtype.kind != "f":
+            return False
+        return any((dtype, each.form, self.loop_of.get(op)) not in self.needed_alone for each in of_type)
+
+    def _is_a_further_sum(self, op: Operation, way: Way) -> bool:
+        """Whether another sum has the same product, whose instruction is taken for that one's."""
+        products = filter(None, map(self._product, op.parts()))
+        keys = {("multiplied and added", each.dtype, each.form) for each in products if each.form[1]}
+        is_further = bool(keys) and keys <= way.done
+        (self.further_sums.add if is_further else self.further_sums.discard)(op)
+        way.done |= keys
+        return is_further
+
+    def _product(self, op: Operation) -> KnownNumber | None:
+        known = self.found.values.get(op)
+        return known if isinstance(known, KnownNumber) and known.is_product else None
+
+    def _needed_alone(self, body: Block) -> Iterator[tuple[np.dtype | None, Form, Operation | None]]:
+        """The products of floats that anything else than sums needs, and the loop where it does."""
+        for each in (*self.found.values, *everything_called(body)):
+            if isinstance(each, (Binary, UpdateName, UpdateElement)) and each.kind in (ast.Add, ast.Sub):
+                continue
+            if isinstance(each, Assign) and not any(isinstance(target, Element) for target in each.targets):
+                continue
+            if isinstance(each, (Binary, UpdateName, UpdateElement, Compare, FunctionCall, Assign)):
+                for product in filter(None, map(self._product, each.parts())):
+                    yield product.dtype, product.form, self.loop_of.get(each)
+
+    def is_a_sum_alone(self, op: Operation) -> bool:
+        """Whether a sum that would be one instruction with a product is not: all its products were computed before, or
+        are one with other sums."""
+        if op in self.further_sums:
+            return True
+        products = [each for each in op.parts() if isinstance(each, Binary) and each.kind is ast.Mult]
+        return bool(products) and all(each.once and not each.slots for each in products)
 
     def _second_number(self, op: Operation, dtype: np.dtype) -> int:
         """Of `x * 2 - 1`: a multiply-add has room for one number of the source, of 64 bits for none beside another."""
@@ -374,11 +437,24 @@ class Arithmetic:
 
     def width_compared(self, *sides: Operation) -> int:
         """The instructions of a comparison: it looks at high halves unless all sides fit into low ones."""
-        doubles = [each for each in sides if self.dtype_of(each) == np.float64]
-        if doubles and all(self.is_real(each) for each in sides):
-            singles = sum(self.dtype_of(each) == np.float32 for each in sides)
-            return 1 + singles + sum(map(self._moves_of, sides))
+        if self.compares_doubles(*sides):
+            others = sum(self._number(each) is None and self.dtype_of(each) != np.float64 for each in sides)
+            return 1 + others + sum(map(self._moves_of, sides))
+        if any(map(self.is_real, sides)):
+            return 1
         return 1 if self.halves.fits(*sides) else max(map(self._of_type, sides))
+
+    def compares_doubles(self, *sides: Operation) -> bool:
+        """Whether a comparison is one of float64: of a float with an integer, too, unless float32 holds that number."""
+        dtypes = [self.dtype_of(each) for each in sides]
+        if not any(map(self.is_real, sides)) or any(each is None for each in dtypes):
+            return False
+        numbers = zip(map(self._number, sides), dtypes, strict=True)
+        return any(
+            number is None or float(np.float32(number)) != number
+            for number, dtype in numbers
+            if dtype not in (np.float32, np.float16)
+        )
 
     def dtype_of(self, op: Operation) -> np.dtype | None:
         known = self.found.values.get(op)
@@ -389,6 +465,12 @@ class Arithmetic:
         if isinstance(known, KnownNumber) and known.dtype is not None and known.constant is None:
             return 2 if known.dtype.itemsize == 8 and known.dtype.kind in "iu" else 1
         return 1
+
+
+def _loops(body: Block) -> list[Operation]:
+    """The loops of a kernel and of what it calls, those within others behind them."""
+    found = [each for each in everything_called(body) if isinstance(each, (For, While))]
+    return sorted(found, key=lambda loop: -len(everything_in(loop)))
 
 
 def _narrow(found: Found) -> frozenset[Operation]:

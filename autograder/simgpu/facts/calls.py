@@ -105,8 +105,8 @@ class Calls:
             op.slots = 1
             return
         is_double = np.dtype(np.float32) not in given
-        constants = counted[1]
-        slots = counted[0] - constants - self._in_common(op, path, is_double, way)
+        constants = counted.constants
+        slots = counted.slots - constants - self._in_common(op, path, is_double, way)
         self.placing.worth(op, slots, way, is_moved=slots < BRANCHES or not self.placing.conditions)
         around = self.placing.loops[-1] if self.placing.loops else None
         key = "constants", path, is_double, around if is_double else None
@@ -128,7 +128,7 @@ class Calls:
             if isinstance(each, FunctionCall) and self.found.values.get(each) != self.found.values.get(op):
                 given = [self.arithmetic.dtype_of(argument) for argument in each.arguments]
                 counted = of_function(self.found.callees.get(each, ""), given) if given else None
-                if counted is not None and counted[0] >= BRANCHES:
+                if counted is not None and counted.slots >= BRANCHES:
                     return False
         return True
 

@@ -32,6 +32,7 @@ from autograder.simgpu.facts.known import (
 )
 from autograder.simgpu.facts.known_memory import KnownMemory
 from autograder.simgpu.facts.known_results import ANYTHING, KnownResults
+from autograder.simgpu.facts.library import part_of_a_complex_number
 from autograder.simgpu.facts.library_calls import Given, LibraryCalls
 from autograder.simgpu.facts.merging import Merging
 from autograder.simgpu.facts.observer import Observer
@@ -320,7 +321,7 @@ class Evaluation:
             self._reach_in(op, owner, scope)
             return self.memory.load(op, scope, owner)
         if isinstance(owner, KnownNumber) and name in ("real", "imag"):
-            return self.results.of_pure((name,), [owner], None)
+            return self.results.of_pure((name,), [owner], part_of_a_complex_number(owner.dtype))
         return Unknown(arrays_in(owner))
 
     # -- calls ----------------------------------------------------------------------------------------------------

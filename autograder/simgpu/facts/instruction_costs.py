@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,14 @@ LIBRARIES = ("math.", "numpy.", "cmath.", "numba.cuda.libdevice.", "numba.cuda.f
 NOT_COUNTED = {2: 4, 4: 20, 8: 60, 16: 60}  # a function of these that the emulator could not count, by its type's size
 
 
+class FunctionCost(NamedTuple):
+    """What a call of a function takes."""
+
+    slots: int  # machine instructions
+    constants: int  # of these, those that bring constants into registers
+    of_float64: int  # of these, those that the pipe of float64 carries out
+
+
 @cache
 def costs() -> Mapping[str, Mapping[str, int]]:
     """The instructions of operations by type ("int64", "float32", ...)."""
@@ -30,10 +38,10 @@ def costs() -> Mapping[str, Mapping[str, int]]:
 
 
 @cache
-def costs_of_functions() -> Mapping[str, Mapping[str, tuple[int, int]]]:
-    """By type and path: the instructions of a call, and how many of them bring constants into registers."""
-    table: Mapping[str, Mapping[str, tuple[int, int]]] = _read(FUNCTIONS)
-    return table
+def costs_of_functions() -> Mapping[str, Mapping[str, FunctionCost]]:
+    """By type and path, what a call takes."""
+    table: Mapping[str, Mapping[str, Sequence[int]]] = _read(FUNCTIONS)
+    return {kind: {path: FunctionCost(*each) for path, each in of_kind.items()} for kind, of_kind in table.items()}
 
 
 def _read(path: Path) -> Any:
@@ -51,8 +59,13 @@ def of_floats(operation: str, dtype: np.dtype, *, is_fast: bool = False) -> int:
     return costs()[kind].get(operation, 1)
 
 
-def of_function(path: str, dtypes: Sequence[np.dtype | None], *, is_fast: bool = False) -> tuple[int, int] | None:
-    """The instructions of a function of numbers of these types, and how many of them bring constants into registers.
+def of_float64_pipe(operation: str) -> int:
+    """Of the instructions of an operation on float64, those that the pipe of float64 carries out: none of bitwise ones."""
+    return costs()["float64 pipe"].get(operation, 0)
+
+
+def of_function(path: str, dtypes: Sequence[np.dtype | None], *, is_fast: bool = False) -> FunctionCost | None:
+    """What a call of a function of numbers of these types takes.
 
     None of what is no function of numbers. A type that is not known is taken for float64.
     """
@@ -68,6 +81,5 @@ def of_function(path: str, dtypes: Sequence[np.dtype | None], *, is_fast: bool =
         kinds.insert(0, FAST)
     for kind in kinds:
         if path in table.get(kind, ()):
-            slots, constants = table[kind][path]
-            return slots, constants
-    return (NOT_COUNTED.get(dtype.itemsize, 1), 0) if path.startswith(LIBRARIES) else None
+            return table[kind][path]
+    return FunctionCost(NOT_COUNTED.get(dtype.itemsize, 1), 0, 0) if path.startswith(LIBRARIES) else None

@@ -88,7 +88,17 @@ def _floating(dtypes: Sequence[np.dtype | None]) -> np.dtype | None:
 
 def _magnitude(dtypes: Sequence[np.dtype | None]) -> np.dtype | None:
     found = _common(dtypes)
-    return found.type(0).real.dtype if found is not None and found.kind == "c" else found
+    return part_of_a_complex_number(found)
+
+
+def part_of_a_complex_number(dtype: np.dtype | None) -> np.dtype | None:
+    """The type of the real or the imaginary part; of a real number its own."""
+    return dtype.type(0).real.dtype if dtype is not None and dtype.kind == "c" else dtype
+
+
+def _complex(dtypes: Sequence[np.dtype | None]) -> np.dtype | None:
+    found = _common(dtypes)
+    return found and (nt.COMPLEX64 if found.name in ("float32", "complex64") else nt.COMPLEX128)
 
 
 def _always(dtype: np.dtype) -> Rule:
@@ -105,7 +115,7 @@ PURE: dict[str, Rule] = {
     **{f"math.{name}": _always(nt.INT64) for name in ("floor", "ceil", "trunc")},
     **{f"math.{name}": _always(nt.BOOL) for name in ("isnan", "isinf", "isfinite")},
     **{f"builtins.{name}": _common for name in ("min", "max")},
-    "builtins.abs": _magnitude,
+    "builtins.abs": _magnitude, "builtins.complex": _complex,
     **{f"numba.cuda.{name}": _always(nt.INT32) for name in ("popc", "clz", "ffs")},
     "numba.cuda.fma": _common,
     "numba.cuda.brev": _common,

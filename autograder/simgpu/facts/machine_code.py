@@ -21,6 +21,7 @@ from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
 from autograder.simgpu.facts.arithmetic import UNSIGNED_QUOTIENT, Arithmetic
 from autograder.simgpu.facts.calls import Calls
+from autograder.simgpu.facts.float64_pipe import Float64Pipe
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
@@ -73,6 +74,7 @@ class MachineCode:
         self.integers = Integers(found, forms, written_out)
         self.placing = Placing(found, forms, self.integers)
         self.arithmetic = Arithmetic(found, self.integers)
+        self.float64_pipe = Float64Pipe(found, self.arithmetic)
         self.addresses = Addresses(found, self.integers, self.placing)
         self.calls = Calls(found, self.arithmetic, self.addresses, self.placing)
         self.loop_costs = LoopCosts(found, self.integers, self.placing)
@@ -125,6 +127,7 @@ class MachineCode:
                     self.go_through(each, way)
             self._one(op, way)
             if isinstance(op, COMPUTES):
+                op.double_slots = self.float64_pipe.of(op)
                 self._read(op, way)
 
     def _branch(self, op: If, way: Way) -> None:
@@ -165,9 +168,10 @@ class MachineCode:
         self.block(op.orelse, other)
         self.placing.arms -= is_open_arm
         self.placing.conditions -= in_a_loop
-        done_before = op.once = 0
+        done_before = op.once = op.double_slots = 0
         for ours, theirs in self.arms.done_before(op):
             done_before += ours.slots
+            op.double_slots += ours.double_slots
             op.once += ours.once
             for loop in self.placing.loops if ours.once else ():
                 if ours in loop.hoisted:
@@ -404,8 +408,7 @@ class MachineCode:
     def _sum_alone(self, op: Binary | UpdateName) -> None:
         """Counts a sum that would be one instruction with a product, had that not been computed before the loop."""
         if op.multiplies and op.kind in (ast.Add, ast.Sub) and self.placing.loops and op.slots == 0:
-            products = [each for each in op.parts() if isinstance(each, Binary) and each.kind is ast.Mult]
-            if products and all(each.once and not each.slots for each in products):
+            if self.arithmetic.is_a_sum_alone(op):
                 op.slots = 1
 
     def _reciprocal(self, op: Binary) -> None:

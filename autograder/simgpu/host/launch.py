@@ -14,7 +14,7 @@ import numpy as np
 from autograder.errors import KernelFault, Line
 from autograder.language.program import Function, reachable, wrong_number
 from autograder.records.counters import Counters, LineProfile
-from autograder.simgpu.counting.tally import Tally
+from autograder.simgpu.counting.tally import SLOT, Tally
 from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.exceptions import Debug, Stopped
 from autograder.simgpu.facts.prepared import arrays_by_identity, captured_by, prepared, reach_of
@@ -37,6 +37,9 @@ from autograder.simgpu.values.values import Value
 from autograder.simgpu.values.variables import NamedItems, packed
 
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
+FAR_APART = 4  # lines that a warp's load takes: more are of lanes far from each other
+TABLE = 6144  # sectors: 192 KiB, which the L1 of large GPUs may keep for all blocks of a multiprocessor
+SEVERAL = 1.5  # times that a sector is loaded on average, by different blocks
 DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
 
 
@@ -56,6 +59,23 @@ class Touched:
     stored: int
     by_atomics: int
     of_all: int  # that the array has
+    by_blocks: int = 0  # distinct ones that each block loads, summed over blocks; of large arrays where lanes are far apart
+    pages: int = 0  # of 4 KiB that these lie in, likewise
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several blocks load what it has."""
+        return self.by_blocks > SEVERAL * self.loaded
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is small, and several blocks load what it has."""
+        return self.of_all <= TABLE and self.is_shared
+
+    @property
+    def far(self) -> int:
+        """The loads of sectors that other blocks have loaded, with nothing else of their own near them."""
+        return round((self.by_blocks - self.loaded) * self.pages / self.by_blocks) if self.is_shared else 0
 
 
 @dataclass(frozen=True)
@@ -250,6 +270,7 @@ class RunningLaunch(LaunchState):
                 except BaseException as problem:
                     self.interrupted = problem
                 self.warps = self.warps_so_far(machine)
+                self.note_first_block(batch)
                 self.chooser.stopped(self, machine)
                 self.local_bytes_per_thread = max(self.local_bytes_per_thread, machine.local_bytes)
                 machine.tapes = None  # which know the machine: its vectors are free for the next one without a search
@@ -257,6 +278,14 @@ class RunningLaunch(LaunchState):
                     break
         self.machine = None
         return self.warps, fault
+
+    def note_first_block(self, batch: Batch) -> None:
+        """Notes where the first block of a batch has loaded: in tables, and, if lanes are far apart, in all arrays."""
+        rows = self.tally.rows.values()
+        requests, lines = (sum(row[SLOT[f"global_load_{each}"]] for row in rows) for each in ("requests", "lines"))
+        for each in self.buffers:
+            if lines > FAR_APART * requests or each.sectors <= TABLE:
+                each.note_first_block(batch.first_thread + 1, len(batch.blocks))
 
     def warps_so_far(self, machine: Machine) -> Warps:
         """What is known of the warps of the batches before and of the one that a machine is at."""
@@ -316,7 +345,10 @@ class RunningLaunch(LaunchState):
 
     def work_done(self, warps: Warps) -> Work:
         """What the blocks carried out so far did together."""
-        touched = ((*buffer.touched_sectors(), buffer.atomic_sectors, buffer.sectors) for buffer in self.buffers)
+        touched = (
+            (*each.touched_sectors(), each.atomic_sectors, each.sectors, each.loaded_by_blocks, each.pages_of_blocks)
+            for each in self.buffers
+        )
         return Work(
             self.tally,
             warps=warps,
@@ -342,6 +374,10 @@ class RunningLaunch(LaunchState):
             "unique_atomic_sectors": sum(each.by_atomics for each in work.touched),
             "unique_load_sectors": sum(each.loaded for each in work.touched),
             "unique_store_sectors": sum(each.stored for each in work.touched),
+            "common_load_sectors": sum(each.loaded for each in work.touched if each.is_shared),
+            "table_load_sectors": sum(each.loaded for each in work.touched if each.is_table),
+            "block_table_sectors": sum(each.by_blocks for each in work.touched if each.is_table),
+            "far_load_sectors": sum(each.far for each in work.touched),
         }
         counters, compiled = work.tally.totals(**in_all)
         counts = work.tally.lines() if self.wants_lines else {}

@@ -8,8 +8,8 @@ once and twice, and carried out on the emulator (machine_code_emulator/) by a wa
 What the emulator refuses is counted on its usual way, as instruction_costs.py does. The constants that a first call brings
 into registers, which a second call finds there, are counted apart.
 
-Writes facts/function_costs.json, which facts/instruction_costs.py reads: by type and path, the instructions of a call, and
-how many of them bring constants. What is not there Numba refuses.
+Writes facts/function_costs.json, which facts/instruction_costs.py reads: by type and path, the instructions of a call, how
+many of them bring constants, and how many the pipe of float64 carries out. What is not there Numba refuses.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from autograder.simgpu.functions.known_functions import CALLS
-from autograder.simgpu.measurements.instruction_costs import WARP, compiled, usual_way, versions
+from autograder.simgpu.measurements.instruction_costs import OF_FLOAT64, WARP, compiled, usual_way, versions
 
 COSTS = Path(__file__).parents[1] / "facts" / "function_costs.json"  # the engine reads it
 LIBDEVICE, HALVES = "numba.cuda.libdevice.", "numba.cuda.fp16."
@@ -45,6 +45,8 @@ REALS, INTEGERS, FAST = ("float32", "float64"), ("int32", "int64", "uint32", "ui
 TYPES = (*REALS, FAST, *INTEGERS, "float16", "complex64", "complex128")
 MOST = 3  # arguments
 NAMES = ("x", "y", "z", "u", "v", "w")
+Cost: TypeAlias = tuple[int, int, int]
+"""Instructions of a call, how many of them bring constants into registers, and how many the float64 pipe carries out."""
 
 KERNEL = """
 def kernel({names}, results, again):
@@ -101,8 +103,8 @@ def _may_take(path: str, dtype: np.dtype) -> bool:
     return dtype.kind in "iu" or path not in OF_BITS
 
 
-def of(function: MeasuredFunction) -> tuple[int, int] | None:
-    """The instructions of a call, and how many of them bring constants into registers; None where Numba refuses it."""
+def of(function: MeasuredFunction) -> Cost | None:
+    """What a call costs; None where Numba refuses it."""
     from numba import cuda
 
     for arity in range(1, MOST + 1):
@@ -138,17 +140,19 @@ def _numba_type(dtype: np.dtype) -> Any:
 
 def _counted(
     function: MeasuredFunction, given: Sequence[str], arity: int, dtype: np.dtype, names: dict[str, Any]
-) -> tuple[int, int]:
-    """The instructions that kernels with one call and with two have more than one without."""
+) -> Cost:
+    """What kernels with one call and with two have more than one without."""
     one, two = function.called(given[:arity]), function.called(given[arity:])
     texts = (("0", "0"), (one, "0"), (one, two))
     none, first, both = (_instructions(function, given, dtype, names, *each) for each in texts)
-    return first - none, max(0, (first - none) - (both - first))
+    slots = first[0] - none[0]
+    return slots, max(0, slots - (both[0] - first[0])), first[1] - none[1]
 
 
 def _instructions(
     function: MeasuredFunction, given: Sequence[str], dtype: np.dtype, names: dict[str, Any], first: str, second: str
-) -> int:
+) -> tuple[int, int]:
+    """All that a warp carries out, and what of it the float64 pipe does."""
     from numba import cuda
 
     from autograder.simgpu.measurements.machine_code_emulator.decoding import Unsupported
@@ -160,10 +164,11 @@ def _instructions(
     arrays = (*(function.numbers() for _ in given), np.zeros(WARP, dtype), np.zeros(WARP, dtype))
     try:
         done = carried_out(cuda.jit(names["kernel"], fastmath=is_fast), 1, WARP, arrays)
-        return int(done.summary()["warp_instructions"])
+        return done.total("warps"), done.total("warps", *OF_FLOAT64)
     except (Unsupported, ValueError):
         types = [_numba_type(each.dtype)[::1] if each.dtype != bool else _boolean()[::1] for each in arrays]
-        return len(usual_way(compiled(source, types, fastmath=is_fast)))
+        way = usual_way(compiled(source, types, fastmath=is_fast))
+        return len(way), sum(each.name in OF_FLOAT64 for each in way)
 
 
 def _boolean() -> Any:
@@ -180,7 +185,7 @@ def _ready() -> None:
 
 def main(paths: Sequence[str]) -> None:
     """Counts all functions, or those whose paths are given, and keeps the numbers of all others."""
-    found: dict[str, dict[str, tuple[int, int]]] = {kind: {} for kind in TYPES}
+    found: dict[str, dict[str, Cost]] = {kind: {} for kind in TYPES}
     if paths:
         found |= json.loads(COSTS.read_text(encoding="utf-8"))["costs"]
     asked = [each for each in functions() if not paths or each.path in paths]

@@ -29,6 +29,7 @@ from autograder.simgpu.measurements.spellings import tool
 
 COSTS = Path(__file__).parents[1] / "facts" / "instruction_costs.json"  # the engine reads it
 FLOATS = ("float32", "float64")
+OF_FLOAT64 = ("DADD", "DMUL", "DFMA", "DSETP")  # what Nsight Compute counts as the pipe of float64
 WARP = 32
 
 KERNEL = """
@@ -201,8 +202,8 @@ def of_floats(dtype: str, *, fastmath: bool = False) -> Iterator[tuple[str, int]
     yield "from an integer", costs.of("out[i] = p")
 
 
-def carried_out_more(body: str, dtype: str) -> int | None:
-    """The instructions that a warp carries out more than for `BASE`; None if refused."""
+def carried_out_more(body: str, dtype: str, *opcodes: str) -> int | None:
+    """The instructions (of these names, if any) that a warp carries out more than for `BASE`; None if refused."""
     from numba import cuda, float32
 
     from autograder.simgpu.measurements.machine_code_emulator.decoding import Unsupported
@@ -220,8 +221,14 @@ def carried_out_more(body: str, dtype: str) -> int | None:
             done = carried_out(cuda.jit(names["kernel"]), 1, WARP, (*reals, *wholes, *room, 5))
         except (Unsupported, ValueError):
             return None
-        found.append(int(done.summary()["warp_instructions"]))
+        found.append(done.total("warps", *opcodes))
     return found[0] - found[1]
+
+
+def of_the_float64_pipe() -> Iterator[tuple[str, int]]:
+    """Of the instructions of each operation on float64, those of that pipe."""
+    for name, text in OF_FLOATS.items():
+        yield name, carried_out_more(f"out[i] = {text}", "float64", *OF_FLOAT64) or 0
 
 
 def of_integers() -> Iterator[tuple[str, int]]:
@@ -268,7 +275,7 @@ def main() -> None:
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))  # none is needed to compile
     found: dict[str, Mapping[str, int]] = {
         "int64": dict(of_integers()), **{dtype: dict(of_floats(dtype)) for dtype in FLOATS},
-        "float32, fastmath": dict(of_floats("float32", fastmath=True)),
+        "float32, fastmath": dict(of_floats("float32", fastmath=True)), "float64 pipe": dict(of_the_float64_pipe()),
         "address": dict(of_addresses()), "round": dict(of_rounds()),
     }  # fmt: skip
     COSTS.write_text(json.dumps({"versions": versions(), "costs": found}, indent=1) + "\n", encoding="utf-8")

@@ -83,6 +83,7 @@ def count_apart(machine: Machine, op: Operation, usual: Ordinary, mask: Mask) ->
 
 # Of a quotient of complex numbers, by its size: the instructions of all lanes, and of either arm of Numba's branch.
 COMPLEX: Mapping[int, tuple[int, int]] = {8: (7, 38), 16: (9, 58)}
+OF_FLOAT64 = 29  # of these 58, the pipe of float64
 
 
 def count_complex_quotient(machine: Machine, op: Operation, right: Number, mask: Mask) -> None:
@@ -91,7 +92,8 @@ def count_complex_quotient(machine: Machine, op: Operation, right: Number, mask:
         return  # it was worked out before
     by_real = np.broadcast_to(np.abs(np.real(right)) >= np.abs(np.imag(right)), mask.lanes.shape)
     for way in (by_real, ~by_real):
-        machine.books.issued(op, mask.only(way), COMPLEX[right.dtype.itemsize][1])
+        of_float64 = OF_FLOAT64 if right.dtype.itemsize == 16 else 0
+        machine.books.issued(op, mask.only(way), COMPLEX[right.dtype.itemsize][1], of_float64)
 
 
 def _by_lane(number: Number, like: np.ndarray) -> np.ndarray:

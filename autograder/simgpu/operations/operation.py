@@ -43,7 +43,7 @@ class Operation:
         "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
         "is_ahead", "is_ignored", "follows_a_store", "is_folded", "wraps", "multiplies", "divides_in_parts",
         "leaves_no_load", "leaves_no_store", "has_own_accesses", "by_round", "joined", "store_joined", "is_selected",
-        "is_sunk", "slots", "once", "_made_of", "_everything",
+        "is_sunk", "slots", "once", "double_slots", "_made_of", "_everything",
     )  # fmt: skip
 
     def __init__(self, node: ast.AST, function: Function) -> None:
@@ -70,6 +70,7 @@ class Operation:
         self.divides_in_parts = False  # a quotient that lanes with numbers out of the ordinary work out apart
         self.slots = 1  # machine instructions that it takes each time
         self.once = 0  # and those that it takes but once where a loop leaves alone what they are made of
+        self.double_slots = 0  # of these, those that the pipe of float64 carries out; no more than are left of them
         self.joined: Operation | None = None  # of a load in one arm: what stands for it and its like in the other arm
         self.store_joined: Operation | None = None  # likewise of a store
         self.is_sunk = False  # of a load: it is made later, on the one side of a branch that uses its value: `Block.sunk`

@@ -21,6 +21,7 @@ SHADOW = "AUTOGRADER_SHADOW"  # off: live kernels run without shadow memory
 MUCH_BYTES = 256 * 1024**2  # from which on the machine is asked for its free memory first
 FROM_SYSTEM_BYTES = 1024**2  # from which on zeros that are not touched are asked of the system
 LENT = 2**62  # later than any stamp
+SECTORS_OF_A_PAGE = 128  # 4 KiB: what is alone there comes neither with neighbours nor soon after them
 WRITTEN_BY_HOST = 1  # a shadow's stamp; 0 is never, and kernels' stamps are larger
 ALIGNMENT_BYTES = 256  # cudaMalloc aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses)
 
@@ -165,8 +166,10 @@ class Buffer:
         self.all_set = initialised
         self._touched: np.ndarray | None = None
         self._seen_as: dict[np.dtype, Buffer] = {}
+        self.loaded_by_blocks = self.pages_of_blocks = 0  # summed over blocks: distinct sectors that each loads, and pages
         self._stamps: np.ndarray | None = None
         self._store_stamps: np.ndarray | None = None
+        self._atomic_stamps: np.ndarray | None = None
         self._atomics: np.ndarray | None = None
         self.stores_of_warps: dict[int, int] = {}  # by sector: stores of warps to one element, since `forget_touched`
         self.watcher: Watcher | None = None  # of the allocation, not of other ways to see it
@@ -228,6 +231,13 @@ class Buffer:
         return self._store_stamps
 
     @property
+    def atomic_stamps(self) -> np.ndarray:
+        """An int64 per sector: the last batch whose first block carried out an atomic there, since `forget_touched`."""
+        if self._atomic_stamps is None:
+            self._atomic_stamps = np.zeros(len(self.touched), np.int64)
+        return self._atomic_stamps
+
+    @property
     def atomics(self) -> np.ndarray:
         """An int64 per sector: the atomics that went there as the hardware counts them, since `forget_touched`."""
         if self._atomics is None:
@@ -249,8 +259,17 @@ class Buffer:
         """The distinct sectors that atomics went to, since `forget_touched`."""
         return 0 if self._atomics is None else int(np.count_nonzero(self._atomics))
 
+    def note_first_block(self, stamp: int, blocks: int) -> None:
+        """Notes what the first block of a batch, which has ended, has loaded; it stands for so many blocks."""
+        if self._stamps is None:
+            return
+        sectors = np.flatnonzero(self._stamps == stamp)
+        self.loaded_by_blocks += blocks * sectors.size
+        self.pages_of_blocks += blocks * int(np.count_nonzero(np.diff(sectors // SECTORS_OF_A_PAGE, prepend=-1)))
+
     def forget_touched(self) -> None:
-        self._touched = self._stamps = self._store_stamps = self._atomics = None
+        self.loaded_by_blocks = self.pages_of_blocks = 0
+        self._touched = self._stamps = self._store_stamps = self._atomic_stamps = self._atomics = None
         self.stores_of_warps = {}
 
     def touched_sectors(self) -> tuple[int, int]:

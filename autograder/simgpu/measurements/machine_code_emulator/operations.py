@@ -16,7 +16,7 @@ FLAGS = {
         "GUARD_NOT EXTENDED HIGH SIGNED FLUSH SATURATE WRAPS LEFT TO_64 FROM_64 SIGN_EXTENDS".split()
     )
 }
-COMPARISONS = ["LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "MAX"]
+COMPARISONS = ["LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "MAX", "MIN"]
 ROUNDINGS = ["", "RM", "RP", "RZ"]
 WHERE = ["immediate", "register", "uniform"]
 TYPES = ["integer", "float", "long", "double", "halves"]

@@ -65,6 +65,7 @@ static int compared_floats(const Instruction *i, double a, double b) {
     if (i->compare == NUMBERS) return !unordered;
     if (i->compare == NANS) return unordered;
     if (i->compare == LARGER) return a > b || (isnan(b) && !isnan(a));
+    if (i->compare == SMALLER) return a < b || (isnan(b) && !isnan(a));
     if (unordered) return i->source[0].unordered;
     switch (i->compare) {
     case LT: return a < b;
@@ -225,7 +226,7 @@ static int work_out(Warp *w, const Instruction *i, uint32_t mask, uint64_t *out,
             double one = i->op == OP_FSETP ? as_float(a) : as_double(a), two = i->op == OP_FSETP ? as_float(b) : as_double(b);
             int found = compared_floats(i, one, two);
             bit = combined(i->combine, found, q[0]);
-            bit_two = i->compare == LARGER ? isnan(one) && isnan(two) : combined(i->combine, !found, q[0]);
+            bit_two = i->compare >= LARGER ? isnan(one) && isnan(two) : combined(i->combine, !found, q[0]);
             break;
         }
         case OP_SEL: v = q[0] ? a : b; break;
