@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from autograder.course import lesson01
@@ -176,3 +179,16 @@ def test_the_picture_of_stray_threads_counts_those_that_the_hazard_report_counts
     assert "row 3, column 20 writes to row 4, column 0" in strays(20, 20, 32, 32).alt
     with pytest.raises(ValueError, match="none goes astray"):
         strays(32, 32, 32, 32)
+
+
+def test_lesson_1a_says_what_a_zero_without_a_type_costs() -> None:
+    root = Path(__file__).parents[2]
+    cells = json.loads((root / "notebooks" / "01a_naive_matmul.ipynb").read_text(encoding="utf-8"))["cells"]
+    said = {cell["id"]: "".join(cell["source"]) for cell in cells}["a-distances"]
+    (shown,) = ("".join(each["outputs"][0]["text"]) for each in cells if each["id"] == "a-run-typed-zero")
+    typed, bare = (int(line.split(" us ")[0].split()[-1]) for line in shown.splitlines()[:2])
+    assert "a third longer, by the estimate" in said and 1.25 < bare / typed < 1.4
+    limits = root / "autograder" / "perfmodel" / "measurements" / "limits.json"
+    us = json.loads(limits.read_text(encoding="utf-8"))["microseconds of multiplies, by the type of their sum"]
+    longer = [us[f"N = {size}, float64"] / us[f"N = {size}, float32"] for size in (512, 1024)]
+    assert "took a tenth longer, by the clock" in said and all(1.05 < each < 1.15 for each in longer)

@@ -303,10 +303,10 @@ class Arithmetic:
 
         A product that anything but sums needs, too, is worked out for itself, and sums add that.
         """
-        products = filter(None, map(self._product, op.parts()))
-        of_type = [each for each in products if each.dtype is not None and each.dtype == dtype]
         if not op.multiplies or dtype.kind != "f":
             return False
+        products = filter(None, map(self._product, op.parts()))
+        of_type = (each for each in products if each.dtype is not None and each.dtype == dtype)
         return any((dtype, each.form, self.loop_of.get(op)) not in self.needed_alone for each in of_type)
 
     def _is_a_further_sum(self, op: Operation, way: Way) -> bool:

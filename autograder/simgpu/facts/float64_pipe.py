@@ -2,8 +2,8 @@
 
 A multiprocessor has few such lanes (an H200 half as many as of float32, a T4 one for each 32), so these instructions may
 limit a kernel long before it has used up its issue slots. The numbers are those of instruction_costs.json and
-function_costs.json, counted in machine code. Of 110 unseen kernels the profiler saw the emulator's number in all but a few
-(`smsp__inst_executed_pipe_fp64`, machine_code_emulator/); conversions are not among them, they go elsewhere.
+function_costs.json, counted in machine code, and tests hold unseen kernels to what an H200's profiler counts
+(`smsp__inst_executed_pipe_fp64`). Conversions are not among them: they go elsewhere.
 """
 
 from __future__ import annotations
