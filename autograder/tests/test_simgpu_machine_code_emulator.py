@@ -56,6 +56,8 @@ def test_an_instruction_is_decoded() -> None:
     assert [int(each) for each in row["source"]["negative"]] == [0, 1, 0, 0] and row["source"]["value"][2] == 16
     row = decoding.one("ATOMS.POPC.INC.32 RZ, [R4+UR6+0x20]")
     assert row["table"] == ATOMICS.index("POPC") and row["shift"] == 32 and row["to"] == 255
+    row = decoding.one("ATOMG.E.CAS.STRONG.GPU PT, R0, [R2], R10, R11")  # an address of 64 bits, of which it says nothing
+    assert row["table"] == ATOMICS.index("CAS") and row["source"]["number"][0] == 2
     assert parts.immediate("0.5", "float", parts.Parts("", "", [], [], row)) == 0x3F000000
     assert "OP_IADD3" in header()
 

@@ -58,7 +58,7 @@ def _atomic(parts: Parts) -> None:
         parts.predicates_to(operands.pop(0))
     if not PLACE.match(operands[0]):
         parts.destination(operands.pop(0), int(parts.row["bytes"]) // 4)
-    parts.place(operands.pop(0), parts.row["what"] == 0)
+    parts.place(operands.pop(0), parts.row["what"] == 0, is_wide=how == "CAS")
     typed = "long" if parts.row["bytes"] == 8 else "integer"
     parts.sources(typed, *(operands or ["RZ"]))
 

@@ -110,8 +110,8 @@ class Parts:
             elif suffix != "64":
                 raise self.refuse(text)
 
-    def place(self, text: str, is_global: bool) -> None:
-        """An address in brackets: a register, a uniform one, and an offset."""
+    def place(self, text: str, is_global: bool, *, is_wide: bool = False) -> None:
+        """An address in brackets: a register, a uniform one, an offset; `is_wide`: it does not say that it has 64 bits."""
         found = PLACE.match(text)
         if found is None:
             raise self.refuse(text)
@@ -125,7 +125,7 @@ class Parts:
             else:
                 offset = int(term, 16)
         wide = is_global and not register.endswith(".U32")
-        if is_global and not register.endswith((".64", ".U32")) and register != "RZ":
+        if is_global and not (is_wide or register.endswith((".64", ".U32")) or register == "RZ"):
             raise self.refuse("an address of 32 bits")
         self.source(register.removesuffix(".U32"), "long" if wide else "integer")
         self.source(uniform, "long" if is_global else "integer")
