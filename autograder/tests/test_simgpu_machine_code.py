@@ -161,8 +161,9 @@ def test_the_rounds_of_a_while_loop_are_those_that_python_goes_through(steps: st
     analysis = Analysis(lowering.anew)
     found = analysis.of_kernel(lowered, {name: Unknown() for name in function.parameters})
     (loop,) = [each for each in everything_in(lowered.body) if isinstance(each, While)]
-    states = rounds_of(loop, [{}], found, analysis.forms)
-    assert [list(state.values()) for state in states] == [[value] for value in values]
+    rounds = rounds_of(loop, [{}], found, analysis.forms)
+    assert [list(state.values()) for state in rounds.states] == [[value] for value in values]
+    assert [list(state.values()) for state in rounds.behind] == [[variables["k"]]]
     assert [each.slots for each in operations(body) if isinstance(each, While)] == [0], "it is written out"
     assert all(each.slots == each.once == 0 for each in operations(body) if each.text in (steps, condition))
 
@@ -227,6 +228,42 @@ def test_an_element_that_both_arms_load_is_loaded_once() -> None:
     (case,) = [each for each in CASES if each.name == "nested_branches"]
     assert measured()[case.name]["opcodes"]["LDG.E"] == 32
     assert simulated(case).issued_warp_instructions == pytest.approx(measured()[case.name]["warp_instructions"], rel=0.15)
+
+
+@cuda.jit(device=True)
+def is_there(b, x):
+    low = 0
+    high = b.size
+    while low < high:
+        middle = (low + high) // 2
+        if b[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low < b.size and b[low] == x
+
+
+@cuda.jit
+def asked_behind_and(a, b, c):
+    i = cuda.grid(1)
+    if a[i] > 3 and is_there(b, a[i]):
+        c[i] += 1
+
+
+@cuda.jit
+def asked_in_a_branch(a, b, c):
+    i = cuda.grid(1)
+    if a[i] > 3:
+        if is_there(b, a[i]):
+            c[i] += 1
+
+
+def test_a_function_that_is_called_behind_and_counts_as_in_a_branch() -> None:
+    """Nothing of it was counted: the function's own body was taken for no part of the condition."""
+    given = np.arange(256) % 37, np.arange(0, 512, 2), np.zeros(256, np.int64)
+    one, other = (launch_once(each, 4, 64, *given).compiled for each in (asked_behind_and, asked_in_a_branch))
+    assert one.issued_warp_instructions == pytest.approx(other.issued_warp_instructions, rel=0.02)
+    assert one.issued_warp_instructions > 8 * 9 * 20, "nine rounds of a search for each of eight warps"
 
 
 # -- whole kernels --------------------------------------------------------------------------------------------------------

@@ -33,7 +33,6 @@ KNOWN: dict[tuple[str, str], str] = {
     # by 0.2 %: the slowest warp's instructions are counted as the source has them
     ("scan", "other half named"): "time",
     ("shared stencil", "ifs nested"): "time",
-    ("flat tiles", "ifs nested"): "time",
     ("naive multiply", "ifs nested"): "time",
     ("naive multiply", "element function"): "time",
     ("total in global memory", "written out"): "time",

@@ -22,7 +22,7 @@ from autograder.simgpu.facts.exits import Exits, Leaving
 from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.here import Here
-from autograder.simgpu.facts.known import Inner, Known, KnownArray, KnownName, KnownTuple, varies
+from autograder.simgpu.facts.known import Inner, Known, KnownArray, KnownName, KnownNumber, KnownTuple, varies
 from autograder.simgpu.facts.known_memory import KnownMemory, forget
 from autograder.simgpu.facts.known_results import ANYTHING, KnownResults
 from autograder.simgpu.facts.library_calls import Given
@@ -216,9 +216,19 @@ class Analysis:
         if one is None or other is None:
             return other if one is None else one
         self.evaluation.note_both(op, one, other)
+        self.here.found.numbers_kept[op] = self._numbers_kept(scope, one, other)
         after = self.merging.of_scopes(op, one, other, apart, may_be_dropped=may_be_dropped)
         after.loaded |= scope.loaded
         return after
+
+    def _numbers_kept(self, before: Scope, one: Scope, other: Scope) -> int:
+        """How many variables hold a number of the source before a branch, and after it that or what one side assigns."""
+        return sum(
+            isinstance(known, KnownNumber)
+            and self.here.forms.is_of_numbers(known.form)
+            and (one.variables.get(name) == known) != (other.variables.get(name) == known)
+            for name, known in before.variables.items()
+        )
 
     def _arms(self, op: If, one_way: Scope, other_way: Scope) -> tuple[Scope | None, Scope | None]:
         """What is known at the end of each side. Neither side sees what the other does to memory."""
@@ -400,3 +410,4 @@ def _seen_by(inner: Function) -> frozenset[str]:
     """The names that an inner function takes from the function around it."""
     used = {each.id for each in ast.walk(inner.node) if isinstance(each, ast.Name)}
     return frozenset(used - inner.local_names)
+

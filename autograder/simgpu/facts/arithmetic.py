@@ -41,6 +41,8 @@ NATURAL_QUOTIENT = 2  # by a constant, of what 32 bits hold and is never negativ
 SHORT, SHORT_REMAINDER = 17, 8  # bits with the sign, and what a remainder of them takes: the product is cut to 16 bits
 UNSIGNED_QUOTIENT = 29  # or remainder, of unsigned integers of 64 bits
 LESS_OF_A_WORD = 8  # instructions, where what is divided by a variable has 32 bits and a sign
+LESS_IN_A_LOOP = 5  # instructions, in `for`, by what differs from thread to thread
+LESS_BY_A_POSITIVE, LESS_OF_A_POSITIVE = 17, 10  # where a divisor is never 0 or below, and what one number for all divides
 LESS_OF_WORDS = 25  # instructions, where neither number is negative or has more than 32 bits
 POSITIVE_QUOTIENT = 10  # by a constant, of an integer of 64 bits that a condition keeps from being negative
 NAMES: dict[type[ast.operator], str] = {  # as instruction_costs.json has them
@@ -64,6 +66,7 @@ class Arithmetic:
         self.is_fast = False  # with fastmath
         self.in_a_loop = False  # that goes round
         self.in_four_rounds = False  # the innermost loop does four rounds at a time, which share their numbers
+        self.subroutines = 0  # calls of one for some numbers, so far
         self.halves: Halves  # of the kernel that is gone through
 
     def begin(self, body: Block) -> None:
@@ -280,6 +283,7 @@ class Arithmetic:
         """Of floats. A reciprocal is not multiplied by what it is of; a number of the source is brought into registers."""
         is_fast = self.is_fast and dtype == np.float32
         op.divides_in_parts = not is_fast
+        self.subroutines += not is_fast
         if dtype == np.float64 and isinstance(op, Binary) and self.is_a_reciprocal(op.left):
             return of_floats("reciprocal", dtype)
         return of_floats("quotient", dtype, is_fast=is_fast) + (NARROWED_QUOTIENT if op in self.narrowed else 0)
@@ -390,6 +394,7 @@ class Arithmetic:
             if self.integers.cannot_overflow(left.form):
                 return of_integers("and")
         op.divides_in_parts = divisor is None
+        self.subroutines += divisor is None
         if isinstance(left, KnownNumber) and isinstance(right, KnownNumber):
             key = ("divided", left.form, right.form)
             if key in way.done:
@@ -400,8 +405,21 @@ class Arithmetic:
             if self.integers.is_positive(left.form, way) or self.integers.is_positive(left.form, way.of_rounds):
                 return POSITIVE_QUOTIENT if kind is ast.FloorDiv else POSITIVE_QUOTIENT + 2
         how = " by a power of two" if is_power else "" if divisor is None or divisor <= 0 else " by a constant"
-        less = LESS_OF_A_WORD if divisor is None and self.halves.fits(dividend) else 0
-        return of_integers(NAMES[kind] + how) - less
+        return of_integers(NAMES[kind] + how) - (self._less(op, dividend, left, right, way) if divisor is None else 0)
+
+    def _less(
+        self, op: Operation, dividend: Operation, left: Known | None, right: Known | None, way: Way
+    ) -> int:
+        """The instructions that a quotient by a variable takes less than one of which nothing is known."""
+        is_wide = isinstance(right, KnownNumber) and (right.dtype is None or right.dtype.itemsize == 8)
+        if isinstance(right, KnownNumber) and is_wide and self.integers.is_above_zero(right.form, way):
+            return LESS_BY_A_POSITIVE
+        less = LESS_OF_A_WORD if self.halves.fits(dividend) else 0
+        if self.in_a_loop and isinstance(self.loop_of.get(op), For) and isinstance(right, KnownNumber) and right.varies:
+            less += LESS_IN_A_LOOP
+        if self.in_a_loop and isinstance(left, KnownNumber) and isinstance(right, KnownNumber) and not right.varies:
+            less += LESS_OF_A_POSITIVE if self.integers.is_positive(left.form, way) else 0
+        return less
 
     def _number(self, op: Operation) -> float | None:
         """A number that stands in the source, or is known when the kernel is compiled."""

@@ -30,6 +30,7 @@ IN_COMMON = {"sin": "cos", "cos": "sin"}  # of one angle: what brings it into th
 REDUCED = {False: 7, True: 3}  # instructions that the second of them has less, of float32 and of float64
 OF_A_STATE = 2  # loads of a random generator's state, or stores
 BRANCHES = 10  # instructions of a function from which on it has branches of its own, and stays behind a condition
+WITH_SUBROUTINES = ("sqrt", "sin", "cos", "tan")  # of float64: for some numbers they call one
 COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
 ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that one lane carries out for its warp: which lane, for how many lanes
 
@@ -97,7 +98,8 @@ class Calls:
 
     def _of_function(self, op: FunctionCall, path: str, way: Way) -> None:
         """Of a function of the library. Its constants are in registers for all calls behind it; those of 64 bits no longer
-        than a round, or two where a loop does some at a time and nothing else in it has branches of its own."""
+        than to the next subroutine, or than a round, or two where a loop does some at a time and nothing else in it has
+        branches of its own."""
         given = [self.arithmetic.dtype_of(each) for each in op.arguments]
         are_numbers = bool(given) and all(isinstance(self.found.values.get(each), KnownNumber) for each in op.arguments)
         counted = of_function(path, given, is_fast=self.arithmetic.is_fast) if are_numbers else None
@@ -109,7 +111,10 @@ class Calls:
         slots = counted.slots - constants - self._in_common(op, path, is_double, way)
         self.placing.worth(op, slots, way, is_moved=slots < BRANCHES or not self.placing.conditions)
         around = self.placing.loops[-1] if self.placing.loops else None
-        key = "constants", path, is_double, around if is_double else None
+        has_subroutine = path.rpartition(".")[2] in WITH_SUBROUTINES
+        place = around, 0 if has_subroutine else self.arithmetic.subroutines
+        key = "constants", path, place if is_double else None
+        self.arithmetic.subroutines += is_double and has_subroutine
         if not op.slots and not op.once or key in way.done:
             return
         way.done.add(key)

@@ -99,6 +99,17 @@ class Forms:
         """Whether the value depends on an atom, directly or not."""
         return any(number == each or self._atoms[each].inside >> number & 1 for each, _ in form[1])
 
+    def is_of_numbers(self, form: Form) -> bool:
+        """Whether a value is computed from numbers of the source alone."""
+        return all(self._is_of_numbers(number) for number, _ in form[1])
+
+    def _is_of_numbers(self, number: int) -> bool:
+        key = self._atoms[number].key
+        if not isinstance(key, tuple):
+            return False
+        is_converted = isinstance(key[0], tuple) and key[0][0] == "convert"
+        return key[0] == "literal" or is_converted and all(map(self._is_of_numbers, self.inside(number)))
+
     def inside(self, number: int) -> list[int]:
         """The atoms that an atom is computed from, directly or not."""
         bits = self._atoms[number].inside

@@ -64,6 +64,7 @@ class Found:
     untracked: set[Hashable] = field(default_factory=set)  # arrays that are written, it is not known where
     # Of an access to one of several arrays, which one is known only at run time: those that it may go to.
     at_one_of: dict[Operation, frozenset[Hashable]] = field(default_factory=dict)
+    numbers_kept: dict[Operation, int] = field(default_factory=dict)  # by branch: numbers that only one side may replace
     dropped: set[Block] = field(default_factory=set)  # what the compiler may drop before it infers types
     early: dict[Definition, str] = field(default_factory=dict)  # inner functions that use a variable assigned only later
     may_write_anything: bool = False  # some store goes to an unknown array

@@ -21,8 +21,8 @@ from autograder.simgpu.facts.integers import Integers
 from autograder.simgpu.facts.known import Known, KnownName, KnownNumber
 from autograder.simgpu.operations.expressions import Local, NamedExpression, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall
-from autograder.simgpu.operations.loops import For
-from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Selection, Unary
 from autograder.simgpu.operations.statements import (
     Assign,
@@ -55,6 +55,8 @@ class Halves:
         self.integers = integers
         self._known_rounds = 0  # variables of unrolled loops whose values are known
         everything = list(everything_called(body))
+        rolled = (each for each in everything if isinstance(each, (For, While)) and not integers.written_out.includes(each))
+        self._going_round = frozenset(op for loop in rolled for op in everything_in(loop))
         self._statements = [op for op in everything if not isinstance(op, (FunctionCall, NamedExpression))]
         self._assigning = everything
         self._bits_of_variables = self._variables()
@@ -242,7 +244,8 @@ class Halves:
             for target in op.targets:
                 self._ask_of_target(target, op.operand)
         elif isinstance(op, UpdateName):
-            self._ask_of_operator(op, op.kind, op.read, op.operand, (op.function, op.name) in self._asked)
+            is_whole = (op.function, op.name) in self._asked or self._keeps_whole(op, op.kind, op.operand)
+            self._ask_of_operator(op, op.kind, op.read, op.operand, is_whole)
         elif isinstance(op, Return):
             is_whole = (RETURNED, op.function) in self._asked
             for place, item in enumerate(op.result.items if isinstance(op.result, TupleOf) else ()):
@@ -258,7 +261,12 @@ class Halves:
 
     def _ask_of_target(self, target: Operation, operand: Operation) -> None:
         if isinstance(target, Name):
-            self._ask(operand, (target.function, target.name) in self._asked)
+            is_whole = (target.function, target.name) in self._asked
+            if isinstance(operand, Binary):
+                for side, added in ((operand.left, operand.right), (operand.right, operand.left)):
+                    is_sum = isinstance(side, Local) and side.name == target.name
+                    is_whole |= is_sum and self._keeps_whole(operand, operand.kind, added)
+            self._ask(operand, is_whole)
         elif isinstance(target, TupleTarget) and isinstance(operand, TupleOf):
             if len(target.targets) == len(operand.items) and not any(each.is_unpacked for each in operand.items):
                 for one, its_value in zip(target.targets, operand.items, strict=True):
@@ -276,6 +284,15 @@ class Halves:
             self._ask(operand, not (isinstance(target, Element) and self._is_stored_low(target.reached)))
             if isinstance(target, Element):
                 self._ask_of_parts(target.reached)
+
+    def _keeps_whole(self, op: Operation, kind: type[ast.operator], added: Operation) -> bool:
+        """Whether a loop that goes round adds products of 64 bits to a variable: one instruction multiplies low halves and
+        adds to both halves of the sum, of which it then needs both."""
+        if kind is not ast.Add or op not in self._going_round:
+            return False
+        if not isinstance(added, Binary) or added.kind is not ast.Mult or self.fits(added.left, added.right):
+            return False
+        return all(self._constant(each) is None for each in (added.left, added.right))
 
     def _is_stored_low(self, element: Operation) -> bool:
         """Whether an element is an integer of at most 32 bits."""

@@ -16,8 +16,9 @@ from autograder.simgpu.facts.known import KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.facts.rounds import CONDITIONS, MOST_STATES, State, rounds_of, value_of
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.loops import For, While
-from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Compare, Junction, Unary
+from autograder.simgpu.operations.statements import Break, Return
 
 MOST_LOOKED_AT = 64  # rounds in which the values of an element are looked up
 ARITHMETIC = ("*", ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift, ast.Pow)
@@ -51,6 +52,7 @@ class Integers:
         self.written_out = written_out
         self.rounds: dict[int, Sequence[int]] = {}  # by atom: a variable's values in an unrolled `while`
         self.lengths: dict[Operation, int] = {}  # the number of rounds of such loops
+        self.behind: dict[Operation, Sequence[State]] = {}  # by such a loop around the present place: the states behind it
         self._numbers_of: dict[int, Hashable] = {}
         self._same: dict[Hashable, int] = {}  # what atoms are in whichever loop, by number
         self.states: Sequence[State] = [{}]  # a state for each round of the unrolled loops around
@@ -58,17 +60,24 @@ class Integers:
     def enter(self, op: For | While) -> None:
         """Enters a loop; if it is unrolled, notes its variables round by round."""
         if isinstance(op, While):
-            known = rounds_of(op, self.states, self.found, self.forms)
+            rounds = rounds_of(op, self.states, self.found, self.forms)
+            known = rounds.states
             if known and self.written_out.fits(op, len(known) // len(self.states)):
                 self.lengths[op] = len(known) // len(self.states)
                 in_all = frozenset.intersection(*map(frozenset, known))
                 self.rounds |= {number: [state[number] for state in known] for number in in_all}
                 self.states = known
+                if not any(isinstance(each, (Break, Return)) for each in everything_in(op.body)):
+                    self.behind[op] = rounds.behind
             return
         values = self.values_of(op) if self.written_out.includes(op) else None
         if values is not None and len(values) * len(self.states) <= MOST_STATES:
             number = self.forms.number_of(self.forms.atom(("counter", op)))
             self.states = [{**state, number: value} for state in self.states for value in values]
+
+    def leave(self, op: For | While, before: Sequence[State]) -> None:
+        """Leaves a loop; behind an unrolled `while`, its variables are what they were when its condition failed."""
+        self.states = self.behind.pop(op, before)
 
     def constant(self, known: object) -> int | None:
         """A number known at compile time; in an unrolled loop, its value in one of the rounds."""
@@ -109,10 +118,16 @@ class Integers:
         """The least and the most that constants and counters of unrolled loops add to a sum, and what else is in it."""
         least = most = form[0]
         for number, factor in form[1]:
-            if values := self.constants_of(number):
+            if values := self._numbers_in_rounds(number):
                 least += min(factor * each for each in values)
                 most += max(factor * each for each in values)
         return least, most, self.without_counters(form)[1]
+
+    def _numbers_in_rounds(self, number: int) -> Sequence[int] | None:
+        """`constants_of`; of what is computed from the variables of an unrolled `while`, what that comes to."""
+        values = self.constants_of(number)
+        is_of_while = bool(values) and any(each in self.rounds for each in self.forms.inside(number))
+        return self._in_states(number) if is_of_while else values
 
     def numbers_in_rounds(self, form: Form) -> tuple[int, int] | None:
         """The least and the most of a value that is another number in each round of unrolled loops; None if it is not so."""
@@ -215,6 +230,13 @@ class Integers:
             return True
         return lowest >= 0 and all(factor > 0 and self._atom_is_positive(number, way) for number, factor in rest)
 
+    def is_above_zero(self, form: Form, way: Way) -> bool:
+        """Whether a value is known to be at least 1, as the counter of a `while` loop is that begins at 2."""
+        lowest, _, rest = self._bounds_and_rest(form)
+        if not rest or not all(factor > 0 and self._atom_is_positive(number, way) for number, factor in rest):
+            return lowest > 0 and not rest
+        return lowest + sum(factor * self._begins_at(number) for number, factor in rest) > 0
+
     def cannot_overflow(self, form: Form) -> bool:
         """Whether a sum cannot overflow where a condition says that it is not negative: nothing is added to its atoms."""
         return form[0] <= 0 or self.is_positive(form, Way())
@@ -241,6 +263,14 @@ class Integers:
             return False
         amount = self.forms.add(end, (0, ((number, 1),)), -1)
         return not amount[1] and amount[0] >= 0 and self.is_positive(begin.form, way)
+
+    def _begins_at(self, number: int) -> int:
+        """The least of an atom that is not negative, as far as is known: of a `while` loop's counter, where it begins."""
+        key = self.forms.key_of(number)
+        if not isinstance(key, tuple) or key[0] != "round" or not isinstance(key[1], While):
+            return 0
+        begin = self.found.begins.get(key[1], {}).get(key[2])
+        return begin.form[0] if isinstance(begin, KnownNumber) and not begin.form[1] else 0
 
     def goes_on_by(self, loop: Operation, form: Form) -> Form | None:
         """The amount that a loop adds in each round to a value's variable, if that is always the same."""

@@ -37,6 +37,9 @@ COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
+BITWISE: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+}  # fmt: skip
 MOST_MAKERS = 32  # operations that a number remembers having come from, the last ones
 
 
@@ -145,6 +148,8 @@ class KnownResults:
                 return self.forms.constant(a << b if kind is ast.LShift else a >> b)
             if kind is ast.Pow and 0 <= b < 64 and abs(a) < 2**16:
                 return self.forms.constant(a**b)
+            if kind in BITWISE:
+                return self.forms.constant(BITWISE[kind](a, b))
         if kind is ast.LShift and not right[1] and 0 <= right[0] < 63:
             return self.forms.multiply(left, self.forms.constant(1 << right[0]))
         own = (op,) if kind in (ast.FloorDiv, ast.Mod) and right[1] else ()

@@ -38,6 +38,7 @@ class Beside:
 WRITTEN_OUT = Beside(0, 0, 0, 0)
 UNSEEN = Beside(5, 5, 13, 5, 0, 4, 5)  # the counter is not used
 UNSEEN_COUNTS = Beside(1, 1, 10, 5, 0, 4, 5)  # likewise, where a branch counts something in four rounds done at once
+UNSEEN_NARROW = Beside(3, 5, 6, 4, 0, 1, 4)  # likewise, of 32-bit integers
 KNOWN_LENGTH = Beside(10, 10, 0, 4)  # but too long to be unrolled: Numba's iterator has two numbers of 64 bits
 BY_STEPS = Beside(11, 13, 27, 45, 0, 9, 7)  # that are not constant: the length is a quotient
 NARROW = Beside(5, 8, 12, 5, 2, 4, 5)  # of 32-bit integers
@@ -223,7 +224,20 @@ class LoopCosts:
     def _is_within(self, loop: For | While) -> bool:
         """Whether a loop stands in another one that is not written out and leaves the number of its rounds alone."""
         around = [each for each in self.placing.loops if each is not loop and not self.integers.is_written_out(each)]
+        if isinstance(loop, For) and self._is_of_each_thread(loop):
+            return False
         return bool(around) and self.placing.stays(self._bounds(loop), around[-1])
+
+    def _is_of_each_thread(self, loop: For) -> bool:
+        """Whether the number of rounds is a quotient that threads have each for itself: `range(i, n, step)`.
+
+        No loop around has it computed before it, as it stands behind a branch.
+        """
+        source = self.found.values.get(loop.source)
+        if not isinstance(source, KnownRange) or source.step.constant is not None or not source.start.varies:
+            return False
+        distance = self.integers.forms.add(source.stop.form, source.start.form, -1)
+        return not {number for number, _ in source.start.form[1]}.isdisjoint(number for number, _ in distance[1])
 
     def _bounds(self, loop: For | While) -> list[Form | None]:
         """What the number of a loop's rounds follows from."""
@@ -247,7 +261,9 @@ class LoopCosts:
         if op.is_written_out:
             return WRITTEN_OUT
         if op.is_cheap:
-            return UNSEEN_COUNTS if op.is_four_at_once and self._counts(op) else UNSEEN
+            if op.is_four_at_once and self._counts(op):
+                return UNSEEN_COUNTS
+            return UNSEEN_NARROW if self._is_narrow(op.source) else UNSEEN
         if self.integers.values_of(op) is not None:
             return KNOWN_LENGTH
         if self._is_strided(op.source):

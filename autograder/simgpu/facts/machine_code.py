@@ -33,7 +33,7 @@ from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.short_arms import ShortArms, is_empty
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.expressions import Constant, Local
-from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.function_calls import FunctionCall, everything_carried_out
 from autograder.simgpu.operations.indexing import Attribute, Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
@@ -178,7 +178,9 @@ class MachineCode:
                     loop.hoisted.add(op)
             ours.slots = ours.once = theirs.slots = theirs.once = 0
         op.short_arms, op.is_short_for_else = 0, False
-        is_open = not (leaves or is_guard or self._is_asked_in_parts(op) or self.short_arms.has_no_predicate(op.condition))
+        is_settled = self.integers.is_settled(op.condition)
+        is_open = not (leaves or is_guard or is_settled or self._is_asked_in_parts(op))
+        is_open = is_open and not self.short_arms.has_no_predicate(op.condition)
         if is_open and self.short_arms.is_short(op.orelse, op.body):
             if self.short_arms.is_short(op.body, op.orelse):
                 op.slots = op.behind_body = op.behind_orelse = 0
@@ -190,13 +192,24 @@ class MachineCode:
         if apart and op not in self.last:
             op.slots = op.behind_body = op.behind_orelse = 0
             op.short_arms = self.short_arms.size(op.body) + apart
-        op.slots += done_before
+        op.slots += done_before + (0 if is_settled else self.found.numbers_kept.get(op, 0))
+        if op.short_arms:
+            self._move_before(op)
         if _leaves(op.body):
             way.done, way.least = other.done, other.least
         elif _leaves(op.orelse):
             way.done, way.least = one.done, one.least
         else:
             way.done |= one.done & other.done
+
+    def _move_before(self, op: If) -> None:
+        """Lets a branch without a jump take what its arms need from before the loops that go round."""
+        for each in (*everything_in(op.body), *everything_in(op.orelse)):
+            loops = [loop for loop in self.placing.loops if each.once and each in loop.hoisted]
+            if loops and not all(map(self.integers.is_written_out, loops)):
+                op.once += each.once
+                for loop in loops:
+                    loop.hoisted.add(op)
 
     def _begun_in_both(self, op: If) -> Reached | None:
         """The element that both arms store to before anything else: its address is computed before the branch."""
@@ -236,6 +249,8 @@ class MachineCode:
         self.go_through(op.yes, way.copy())
         self.go_through(op.no, way.copy())
         op.short_arms = 0
+        if self.integers.is_settled(op.condition):
+            return
         if self.short_arms.is_short(op.yes, op.no) and self.short_arms.is_short(op.no, op.yes):
             op.short_arms = self.short_arms.size(op.yes) + self.short_arms.size(op.no)
 
@@ -271,8 +286,8 @@ class MachineCode:
     def _is_plain(self, part: Operation) -> bool:
         """Whether all lanes compute an operand: it reads no memory and takes few instructions."""
         size = 0
-        for each in everything_in(part):
-            if each in self.found.reached and not each.leaves_no_load or isinstance(each, Selection):
+        for each in everything_carried_out(part):
+            if each in self.found.reached and not each.leaves_no_load or isinstance(each, (Selection, If, For, While)):
                 return False
             if isinstance(each, Junction) and each.plain < len(each.operands) - 1:
                 return False
@@ -329,7 +344,7 @@ class MachineCode:
         op.arriving += op.is_met_behind
         self.block(op.body, inner)
         op.fours = self.loop_costs.left_over(op, self.placing.fours.pop(op, 0), amount)
-        self.integers.states = before
+        self.integers.leave(op, before)
         self.arithmetic.in_four_rounds, self.arithmetic.in_a_loop = shared, around
         self.placing.loops.pop()
         self.placing.arms, self.placing.conditions = arms, conditions
@@ -417,8 +432,11 @@ class MachineCode:
         if op.slots <= RECIPROCAL or op.kind not in (ast.FloorDiv, ast.Mod) or not op.divides_in_parts:
             return
         if self.placing.loops and isinstance(divisor, KnownNumber) and divisor.form[1]:
+            is_unsigned = op.slots == UNSIGNED_QUOTIENT
+            if divisor.varies and isinstance(self.placing.loops[-1], For) and not is_unsigned:
+                return
             if self.placing.stays([divisor.form], self.placing.loops[-1]):
-                moved = OF_UNSIGNED if op.slots == UNSIGNED_QUOTIENT else RECIPROCAL
+                moved = OF_UNSIGNED if is_unsigned else RECIPROCAL
                 op.slots -= moved
                 self.placing.place(op, moved, [divisor.form])
 

@@ -179,14 +179,29 @@ class Placing:
             self.place(op, slots, made_of)
             return
         outside = self.loops[: len(self.loops) - written_out]
-        if not outside or not self.stays(made_of, outside[-1]):
+        if not outside or not self._leaves_alone(outside[-1], made_of):
             op.slots += slots
             return
         op.once += slots  # before the loops around: the value of each round has a register
         for loop in reversed(outside):
-            if not self.stays(made_of, loop):
+            if not self._leaves_alone(loop, made_of):
                 break
             loop.hoisted.add(op)
+
+    def _leaves_alone(self, loop: Operation, made_of: Iterable[Form | None]) -> bool:
+        """Whether a loop around unrolled ones changes nothing that these values are made of, but numbers of their rounds."""
+        return all(
+            form is not None and not any(self._comes_from(loop, number) for number, _ in form[1]) for form in made_of
+        )
+
+    def _comes_from(self, loop: Operation, number: int) -> bool:
+        """Whether an atom changes in a loop, otherwise than by numbers that are known."""
+        if loop not in self.forms.loops_of((0, ((number, 1),))) or self.integers.constants_of(number) is not None:
+            return False
+        inside = self.forms.inside(number)
+        if not inside or is_given(self.forms.key_of(number)):
+            return True
+        return any(self._comes_from(loop, each) for each in inside)
 
     def _changes_further_out(self, made_of: Sequence[Form | None]) -> bool:
         """Whether the innermost loop leaves these values alone, and an unrolled one around it changes them."""

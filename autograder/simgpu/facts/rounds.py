@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -34,27 +35,37 @@ COMPUTED: Mapping[Hashable, Callable[[int, int], int]] = {
 CONDITIONS = ("compare", "and", "or", ast.Not)
 
 
-def rounds_of(loop: While, around: Sequence[State], found: Found, forms: Forms) -> list[State]:
-    """The variables in each round, with those of the loops around; an empty list if the compiler cannot know them.
+@dataclass(frozen=True)
+class UnrolledRounds:
+    """What is known of a loop's rounds, one after the other, and of its variables behind it; nothing if there are none."""
+
+    states: Sequence[State] = ()  # with those of the loops around
+    behind: Sequence[State] = ()  # one for each round of the unrolled loops around
+
+
+def rounds_of(loop: While, around: Sequence[State], found: Found, forms: Forms) -> UnrolledRounds:
+    """The variables in each round, with those of the loops around; none if the compiler cannot know them.
 
     `around`: the rounds of the unrolled loops around; one empty state if there are none.
     """
     condition = found.values.get(loop.condition)
     if not isinstance(condition, KnownNumber):
-        return []
-    rounds: list[State] = []
+        return UnrolledRounds()
+    rounds, behind = list[State](), list[State]()
     for outer in around:
         own = _rounds_in(loop, condition.form, outer, found, forms)
-        if own is None or len(rounds) + len(own) > MOST_STATES:
-            return []
+        if own is None or len(rounds) + len(own) - 1 > MOST_STATES:
+            return UnrolledRounds()
+        behind.append(own.pop())
         rounds += own
-    return rounds
+    return UnrolledRounds(rounds, behind)
 
 
 def _rounds_in(loop: While, condition: Form, outer: State, found: Found, forms: Forms) -> list[State] | None:
-    """The rounds of a loop in one round of those around it."""
+    """The rounds of a loop in one round of those around it, and last what its variables are behind it."""
     begins, ends = found.begins.get(loop, {}), found.ends.get(loop, {})
-    state = dict(outer)
+    around = {number: value for number, value in outer.items() if number not in ends}
+    state = dict(around)
     for number in ends:
         key = forms.key_of(number)
         known = begins.get(key[2]) if isinstance(key, tuple) else None
@@ -62,15 +73,15 @@ def _rounds_in(loop: While, condition: Form, outer: State, found: Found, forms: 
         if first is not None:
             state[number] = first
     rounds: list[State] = []
-    while len(rounds) <= MOST_ROUNDS:
+    while len(rounds) <= MOST_ROUNDS + 1:
         holds = value_of(condition, state, forms)
         if holds is None:
             return None
+        rounds.append(state)
         if not holds:
             return rounds
-        rounds.append(state)
         after = {number: value_of(ends[number], state, forms) for number in ends if number in state}
-        state = dict(outer) | {number: value for number, value in after.items() if value is not None}
+        state = around | {number: value for number, value in after.items() if value is not None}
     return None
 
 

@@ -17,10 +17,10 @@ from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import APART
 from autograder.simgpu.facts.placing import MADE_ANEW, PREDICATES, Placing
 from autograder.simgpu.operations.expressions import Local
-from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.function_calls import FunctionCall, everything_carried_out
 from autograder.simgpu.operations.indexing import Attribute, Subscript
 from autograder.simgpu.operations.loops import For, While
-from autograder.simgpu.operations.operation import Operation, everything_in
+from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Binary, Selection, Unary
 from autograder.simgpu.operations.statements import (
     Assign,
@@ -51,14 +51,15 @@ class ShortArms:
     def has_no_predicate(self, condition: Operation) -> bool:
         """Whether a condition in an unrolled loop needs more predicates, one for each round, than there are.
 
-        Such conditions depend on nothing that changes in the loop but its counter, so all are computed before it.
+        Such conditions depend on nothing that changes in the loop but its counter, so all are computed before it. Not so
+        where a loop around goes round: each round then asks anew.
         """
         known = self.found.values.get(condition)
         loops = self.placing.loops
         if not isinstance(known, KnownNumber) or not loops or loops[-1] not in self.forms.loops_of(known.form):
             return False
         loop = self.placing.loops[-1]
-        if not self._stays_but_for(known.form, loop):
+        if not all(map(self.integers.is_written_out, loops)) or not self._stays_but_for(known.form, loop):
             return False
         if isinstance(loop, While):
             return self.integers.lengths.get(loop, 0) >= PREDICATES
@@ -186,12 +187,15 @@ class ShortArms:
     def _is_made_anew(self, op: Operation) -> bool:
         """Whether each round of an unrolled loop has a value of its own, made from the counter in a few instructions.
 
-        Not so where more accesses go through that array: their addresses may be the same, and are computed once.
+        Not so where more accesses go through that array: their addresses may be the same, and are computed once; nor where
+        a loop around goes round with the values in registers.
         """
         known = self.found.values.get(op)
         if not isinstance(known, KnownNumber) or op.once > MADE_ANEW:
             return False
         if self.integers.without_counters(known.form) == known.form:
+            return False
+        if any(op in loop.hoisted and not self.integers.is_written_out(loop) for loop in self.placing.loops):
             return False
         mine = {each.array.identity for each in self.found.reached.values() if op in each.made_by}
         return all(self._moving[each] == 1 for each in mine)
@@ -212,7 +216,7 @@ class ShortArms:
         return any(
             each in self.found.reached and not each.leaves_no_load
             for side in (op.yes, op.no)
-            for each in everything_in(side)
+            for each in everything_carried_out(side)
         )
 
     def _is_straight(self, call: FunctionCall) -> bool:

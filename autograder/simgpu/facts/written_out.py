@@ -37,6 +37,7 @@ BUDGET_OF_TWO, BUDGET_OF_THREE = 5450.0, 8600.0  # machine_code_emulator/loops_b
 ROUND = 2.0  # the counter
 OPERATION = 2.0
 QUOTIENT, REMAINDER = 33.0, 24.0  # of integers, by a divisor that is not constant
+COUNTER_DIVIDED = 20.0  # `i // 4` of the counter, although it is a constant in each round: Numba's quotient has branches
 LOAD_ALONG = 9.3  # the loop's variable is in the last index: neighbouring elements
 LOAD_FURTHER_ALONG = 13.0  # likewise, if a loop around moves the row
 ODD = 1.4  # times the size of such a load, in a number of rounds that four does not divide: 22 are unrolled, 23 are not
@@ -254,6 +255,8 @@ class _Sizes:
             size += self._access(part)
         elif isinstance(part, (If, Selection)):
             size += self._branch(part) * self._times()
+        elif isinstance(part, Binary) and self._divides_a_counter(part) and not self._is_seen(part):
+            size += COUNTER_DIVIDED * self._times(self._form_of(part))
         elif isinstance(part, Binary) and not self._stays(part) and not self._is_seen(part):
             size += (self._division(part) or OPERATION) * self._times(self._form_of(part))
         elif isinstance(part, UpdateName):
@@ -322,6 +325,11 @@ class _Sizes:
         """Whether it is computed before the loop, an integer that no round changes, or is a constant in each round."""
         form = self._form_of(part)
         return form is not None and (not self._moves(form) or self._is_constant(form))
+
+    def _divides_a_counter(self, part: Binary) -> bool:
+        """Whether it is the quotient of this loop's counter by a constant; those inside have been unrolled before."""
+        form = self._form_of(part) if part.kind is ast.FloorDiv else None
+        return form is not None and self.loop in self.loops.forms.loops_of(form) and self._is_constant(form)
 
     def _is_constant(self, form: Form) -> bool:
         """Whether an integer is computed from nothing but the counters of this loop and of those inside."""

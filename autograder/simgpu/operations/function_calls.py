@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -196,3 +196,14 @@ def check_names(op: Operation, function: Function, given: int, keywords: Iterabl
             raise op.fault(f"`{function.name}` has no parameter `{name}` to give by name.", takes)
         if name in function.parameters[:given]:
             raise op.fault(f"`{function.name}` is given `{name}` twice: by its position, and by its name.", takes)
+
+
+def everything_carried_out(op: Operation) -> Iterator[Operation]:
+    """An operation, all that it is made of, and all that is in the device functions called there."""
+    waiting: list[Operation] = [op]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting.extend(each.parts())
+        if isinstance(each, FunctionCall):
+            waiting.extend(body.body for body in each.bodies.values())

@@ -164,6 +164,33 @@ NUMBERS = {
     "    s = (s * s + uint64(k)) % m\np[i] = s",
     "a count of bits": "p[i] = cuda.popc(x[i]) + cuda.clz(u[i])",
 }
+IN_A_TREE = "    cuda.syncthreads()\n    w = 64\n    while w > 0:\n        if t < w:\n            s[t] += s[t + w]\n"
+IN_A_SCAN = (
+    "    cuda.syncthreads()\n    w = 1\n    while w < 128:\n        y = float32(0)\n"
+    "        if t >= w:\n            y = s[t - w]\n"
+)
+LONGER = {  # a few rules together
+    "squares of differences": "c = 0\nfor k in range(n):\n    z = q[i + k] - w[i + k]\n    c += z * z\nq[i + 600] = c",
+    "exponentials of quotients": "d[i] = math.exp(e[i] / 7.0) + math.exp(e[i + 1] / e[i + 2])",
+    "error functions of quotients": "d[i] = math.erf(e[i] / 7.0) + math.erf(e[i + 1] / e[i + 2])",
+    "exponentials and a root": "d[i] = math.exp(e[i]) + math.sqrt(e[i + 1]) + math.exp(e[i + 2])",
+    "remainders by a counter": "c = 0\nk = 2\nwhile k < n:\n    c += x[i] % k\n    k += 1\np[i] = c",
+    "quotients by a counter": "c = 0\nk = 1\nwhile k < n:\n    c += x[i] // k\n    k += 1\np[i] = c",
+    "remainders of a counter": "c = 0\nk = 0\nwhile k < n:\n    c += (k % n) * x[i]\n    k += 1\np[i] = c",
+    "remainders by what a range counts": "c = 0\nfor k in range(n):\n    c += x[i] % (k + 2)\np[i] = c",
+    "as many rounds as an int32": "t = a[i]\nfor k in range(w[i]):\n    t = t * t + float32(1)\no[i] = t",
+    "threads along a row, again and again": "t = float32(0)\nj = cuda.threadIdx.x\nfor r in range(n):\n"
+    "    for k in range(j, 600, cuda.blockDim.x):\n        t += a[r + k]\no[i] = t",
+    "a tree in a loop": f"{SHARED}z = float32(0)\nfor r in range(n):\n    s[t] = a[i + r]\n{IN_A_TREE}"
+    "        cuda.syncthreads()\n        w //= 2\n    z += s[0]\n    cuda.syncthreads()\no[i] = z",
+    "a scan in a loop": f"{SHARED}z = float32(0)\nfor r in range(n):\n    s[t] = a[i + r]\n{IN_A_SCAN}"
+    "        cuda.syncthreads()\n        s[t] += y\n        cuda.syncthreads()\n        w *= 2\n    z += s[t]\no[i] = z",
+    "one of two by turns": f"{SHARED}z = a[i]\nfor k in range(48):\n    z = z * s[(t >> 1) + (k & 1)] + a[i]\no[i] = z",
+    "up a tree and down again": f"{SHARED}w = 1\nwhile w < 128:\n    s[t] += a[i + w]\n    cuda.syncthreads()\n    w *= 2\n"
+    "while w > 1:\n    w //= 2\n    s[t] += a[i + 3 * w]\n    cuda.syncthreads()\no[i] = s[t]",
+    "every second of a few": "z = a[i]\nfor k in range(12):\n    z += a[k // 2]\no[i] = z",
+    "every second of many": "z = a[i]\nfor k in range(48):\n    z += a[k // 2]\no[i] = z",
+}
 FAST = {  # with fastmath=True
     "fast quotient": "o[i] = a[i] / a[i + 1]",
     "fast root": "o[i] = math.sqrt(a[i])",
@@ -221,7 +248,7 @@ def _of_conditions() -> Iterator[tuple[str, str]]:
 KERNELS: dict[str, str] = {
     **QUOTIENTS, **ROTATIONS, **ROUNDS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions()),
     **dict(_of_loops()), **{f"bits {name}": text for name, text in BITS.items()}, **TREES,
-    **AGAIN, **SIDES, **SINGLES, **NUMBERS, **FAST,
+    **AGAIN, **SIDES, **SINGLES, **NUMBERS, **LONGER, **FAST,
 }  # fmt: skip
 
 
