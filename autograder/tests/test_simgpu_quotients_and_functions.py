@@ -10,7 +10,6 @@ import pytest
 
 from autograder.language.program import Function, Reference
 from autograder.simgpu.facts.prepared import Prepared
-from autograder.simgpu.facts.reasons import everything_of
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.measurements.machine_code_emulator.quotients_and_functions import (
     AGAIN,
@@ -35,6 +34,7 @@ from autograder.simgpu.measurements.machine_code_emulator.quotients_and_function
     kernel_of,
     simulated,
 )
+from autograder.simgpu.operations.function_calls import everything_of
 from autograder.simgpu.operations.loops import For
 from autograder.simgpu.operations.powers import POWERS
 

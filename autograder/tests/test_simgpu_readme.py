@@ -20,6 +20,7 @@ from autograder.simgpu.facts.prepared import Prepared
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.single_launch import kernel_function, launch_once
 from autograder.simgpu.operations import calls, kinds
+from autograder.simgpu.operations.function_calls import everything_of
 from autograder.simgpu.operations.loops import For, Loop, While
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.registry import CALLS
@@ -168,5 +169,5 @@ def test_operations_come_in_the_order_of_the_source_with_the_functions_that_are_
     function = kernel_function(cubes)
     launch_once(function, 1, 32, np.ones(32, np.float32), np.ones(32, np.float32))
     (ready,) = function.notes[Prepared].values()
-    texts = [each.text for each in reasons.everything_of(ready.kernel.body) if each.text.startswith(("cube(", "x["))]
+    texts = [each.text for each in everything_of(ready.kernel.body) if each.text.startswith(("cube(", "x["))]
     assert texts == ["cube(a, i)", "x[i] * x[i] * x[i]", "x[i] * x[i]", "x[i]", "x[i]", "x[i]"]

@@ -410,4 +410,3 @@ def _seen_by(inner: Function) -> frozenset[str]:
     """The names that an inner function takes from the function around it."""
     used = {each.id for each in ast.walk(inner.node) if isinstance(each, ast.Name)}
     return frozenset(used - inner.local_names)
-

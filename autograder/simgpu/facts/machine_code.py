@@ -33,7 +33,7 @@ from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.short_arms import ShortArms, is_empty
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.expressions import Constant, Local
-from autograder.simgpu.operations.function_calls import FunctionCall, everything_carried_out
+from autograder.simgpu.operations.function_calls import FunctionCall, everything_of
 from autograder.simgpu.operations.indexing import Attribute, Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
@@ -286,7 +286,7 @@ class MachineCode:
     def _is_plain(self, part: Operation) -> bool:
         """Whether all lanes compute an operand: it reads no memory and takes few instructions."""
         size = 0
-        for each in everything_carried_out(part):
+        for each in everything_of(part):
             if each in self.found.reached and not each.leaves_no_load or isinstance(each, (Selection, If, For, While)):
                 return False
             if isinstance(each, Junction) and each.plain < len(each.operands) - 1:

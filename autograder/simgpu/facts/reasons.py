@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograder.errors import Line
 from autograder.records.counters import SIGNS
 from autograder.simgpu.facts.found import Found
-from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.function_calls import everything_of
 from autograder.simgpu.operations.loops import Loop
 from autograder.simgpu.operations.operation import ByRound, Operation
 
@@ -58,18 +58,3 @@ def _of_rounds(by_round: ByRound) -> Iterator[str]:
         WIDE_STORES: by_round.wide_stores,
     }
     yield from (words for words, rounds in said.items() if rounds)
-
-
-def everything_of(body: Operation) -> Iterator[Operation]:
-    """All operations in the order of the source, with those of the device functions that are called."""
-    waiting = [body]
-    while waiting:
-        op = waiting.pop()
-        yield op
-        waiting.extend(reversed(inner_of(op)))
-
-
-def inner_of(op: Operation) -> list[Operation]:
-    """The operations that one is made of, and the bodies of the device functions that it calls."""
-    called = [lowered.body for lowered in op.bodies.values()] if isinstance(op, FunctionCall) else []
-    return [*op.parts(), *called]

@@ -21,7 +21,7 @@ from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.found import ALL, GLOBAL, Found, Reached, kinds_of_memory
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.written_out import WrittenOut, is_left_at_the_end
-from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.function_calls import FunctionCall, everything_of
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import ByRound, Operation, everything_in
 from autograder.simgpu.operations.operators import Junction, Selection
@@ -89,7 +89,9 @@ class Registers:
         stores: set[Operation],
     ) -> None:
         """Adds the accesses to an element, if it is the only one of its kind of memory that the loop stores to."""
-        inside = [each for each in self._inside(loop) if each in self.found.reached and self._is_of(each, kind)]
+        parts = (loop.body, loop.condition) if isinstance(loop, While) else (loop.body,)
+        everything = (each for part in parts for each in everything_of(part))
+        inside = [each for each in everything if each in self.found.reached and self._is_of(each, kind)]
         written = [each for each in inside if each in self.found.stores]
         elements = {_element(self.found.reached[each]) for each in written}
         if len(elements) != 1 or any(isinstance(each, FunctionCall) and each not in self.found.draws for each in written):
@@ -113,15 +115,6 @@ class Registers:
     def _is_of(self, op: Operation, kind: Hashable) -> bool:
         array = self.found.reached[op].array
         return array.space not in ("shared", "local", "constant") if kind == GLOBAL else array.identity == kind
-
-    def _inside(self, loop: For | While) -> Iterator[Operation]:
-        waiting: list[Operation] = [loop.body, loop.condition] if isinstance(loop, While) else [loop.body]
-        while waiting:
-            each = waiting.pop()
-            yield each
-            waiting.extend(each.parts())
-            if isinstance(each, FunctionCall):
-                waiting.extend(body.body for body in each.bodies.values())
 
     def _is_decided(self, op: If | Selection, loop: Operation) -> bool:
         """Whether a condition is the same in all rounds: the compiler then tests it before the loop."""

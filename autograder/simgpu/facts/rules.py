@@ -23,7 +23,7 @@ from autograder.simgpu.facts.registers import Registers
 from autograder.simgpu.facts.waiting import Waiting
 from autograder.simgpu.facts.wide_accesses import WideAccesses
 from autograder.simgpu.facts.written_out import WrittenOut
-from autograder.simgpu.operations.function_calls import FunctionCall, everything_carried_out
+from autograder.simgpu.operations.function_calls import FunctionCall, everything_of
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
@@ -87,7 +87,7 @@ class Rules:
         loop.behind = made_behind(loop, self.found, self.written_out, loop in self.last_loops)
         if isinstance(loop, While):
             loop.is_hopeless = self._is_hopeless(loop)
-            loop.waits = Waiting(self.found, self.forms).is_in(loop, list(everything_carried_out(loop.body)))
+            loop.waits = Waiting(self.found, self.forms).is_in(loop, list(everything_of(loop.body)))
             return
         loop.is_written_out = self.written_out.includes(loop)
         loop.is_cheap = loop.is_written_out or not self._uses_counter(loop)
@@ -97,7 +97,7 @@ class Rules:
         """Whether the compiler does four rounds of a loop at once: a short one in which no loop is left, without exits."""
         if not self.written_out.is_for_four(loop):
             return False
-        for each in everything_carried_out(loop.body):
+        for each in everything_of(loop.body):
             if isinstance(each, (While, Break)) or isinstance(each, For) and not self.written_out.includes(each):
                 return False
             if isinstance(each, Return) and each.function is loop.function:
@@ -108,7 +108,7 @@ class Rules:
         """Whether anything in a loop depends on its counter."""
         counter = self.forms.atom(("counter", loop))
         number = self.forms.number_of(counter)
-        for each in everything_carried_out(loop.body):
+        for each in everything_of(loop.body):
             known = self.found.values.get(each)
             if isinstance(known, KnownNumber) and self.forms.contains(known.form, number):
                 return True

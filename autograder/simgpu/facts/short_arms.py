@@ -17,7 +17,7 @@ from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import APART
 from autograder.simgpu.facts.placing import MADE_ANEW, PREDICATES, Placing
 from autograder.simgpu.operations.expressions import Local
-from autograder.simgpu.operations.function_calls import FunctionCall, everything_carried_out
+from autograder.simgpu.operations.function_calls import FunctionCall, everything_of
 from autograder.simgpu.operations.indexing import Attribute, Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
@@ -216,7 +216,7 @@ class ShortArms:
         return any(
             each in self.found.reached and not each.leaves_no_load
             for side in (op.yes, op.no)
-            for each in everything_carried_out(side)
+            for each in everything_of(side)
         )
 
     def _is_straight(self, call: FunctionCall) -> bool:

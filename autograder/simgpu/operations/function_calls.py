@@ -198,12 +198,16 @@ def check_names(op: Operation, function: Function, given: int, keywords: Iterabl
             raise op.fault(f"`{function.name}` is given `{name}` twice: by its position, and by its name.", takes)
 
 
-def everything_carried_out(op: Operation) -> Iterator[Operation]:
-    """An operation, all that it is made of, and all that is in the device functions called there."""
-    waiting: list[Operation] = [op]
+def everything_of(body: Operation) -> Iterator[Operation]:
+    """All operations in the order of the source, with those of the device functions that are called."""
+    waiting = [body]
     while waiting:
-        each = waiting.pop()
-        yield each
-        waiting.extend(each.parts())
-        if isinstance(each, FunctionCall):
-            waiting.extend(body.body for body in each.bodies.values())
+        op = waiting.pop()
+        yield op
+        waiting.extend(reversed(inner_of(op)))
+
+
+def inner_of(op: Operation) -> list[Operation]:
+    """The operations that one is made of, and the bodies of the device functions that it calls."""
+    called = [lowered.body for lowered in op.bodies.values()] if isinstance(op, FunctionCall) else []
+    return [*op.parts(), *called]

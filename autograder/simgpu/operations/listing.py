@@ -10,8 +10,8 @@ from typing import Any
 from autograder.errors import Line, UsageError
 from autograder.records.counters import Counters, LineProfile
 from autograder.simgpu.facts.prepared import Prepared
-from autograder.simgpu.facts.reasons import everything_of, inner_of
 from autograder.simgpu.host.single_launch import kernel_function, launch_once
+from autograder.simgpu.operations.function_calls import everything_of, inner_of
 from autograder.simgpu.operations.loops import For, Loop, While
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.steps import Block, Statement
