@@ -26,7 +26,13 @@ from autograder.simgpu.measurements.machine_code_emulator import (
     recording,
     sampled,
 )
-from autograder.simgpu.measurements.machine_code_emulator.operations import ATOMICS, FLAGS, OPERATIONS, header
+from autograder.simgpu.measurements.machine_code_emulator.operations import (
+    ATOMICS,
+    COMPARISONS,
+    FLAGS,
+    OPERATIONS,
+    header,
+)
 from autograder.simgpu.measurements.unseen_kernels import is_held
 
 AGREEMENT = json.loads(agreement.RESULT.read_text(encoding="utf-8"))
@@ -58,6 +64,10 @@ def test_an_instruction_is_decoded() -> None:
     assert row["table"] == ATOMICS.index("POPC") and row["shift"] == 32 and row["to"] == 255
     row = decoding.one("ATOMG.E.CAS.STRONG.GPU PT, R0, [R2], R10, R11")  # an address of 64 bits, of which it says nothing
     assert row["table"] == ATOMICS.index("CAS") and row["source"]["number"][0] == 2
+    row = decoding.one("FSET.BF.LEU.AND R7, R0, RZ, !P1")  # `0 if x > 0 else 1`: 1 for what is not a number, too
+    assert row["op"] == OPERATIONS["FSET"] and row["flags"] == FLAGS["TO_FLOAT"] and row["to"] == 7
+    assert row["source"][0]["unordered"] and row["compare"] == COMPARISONS.index("LE") and row["sources"] == 2
+    assert row["predicate"][0] == 1 and row["predicate_not"][0] == 1
     assert parts.immediate("0.5", "float", parts.Parts("", "", [], [], row)) == 0x3F000000
     assert "OP_IADD3" in header()
 

@@ -111,8 +111,13 @@ def _logic_of_predicates(parts: Parts) -> None:
 def condition(parts: Parts, kind: str) -> None:
     """Two predicates, two operands, and what they are combined with."""
     parts.predicates_to(*parts.operands[:2])
-    parts.sources(kind, *parts.operands[2:4])
-    parts.predicate_sources(*parts.operands[4:])
+    combination(parts, kind, parts.operands[2:])
+
+
+def combination(parts: Parts, kind: str, operands: list[str]) -> None:
+    """Two operands that are compared, and the predicates that the outcome is combined with."""
+    parts.sources(kind, *operands[:2])
+    parts.predicate_sources(*operands[2:])
     parts.row["combine"] = ["AND", "OR", "XOR"].index(parts.one_of("AND", "OR", "XOR"))
 
 
@@ -131,13 +136,30 @@ def _compare(parts: Parts) -> None:
 def _compare_floats(parts: Parts) -> None:
     kind = {"FSETP": "float", "DSETP": "double", "HSETP2": "halves"}[parts.name]
     parts.row["op"] = OPERATIONS[parts.name]
+    is_unordered = comparison_of_floats(parts)
+    condition(parts, kind)
+    parts.row["source"][0]["unordered"] = int(is_unordered)
+
+
+@decodes("FSET")
+def _set_by_floats(parts: Parts) -> None:
+    parts.row["op"] = OPERATIONS["FSET"]
+    if parts.has("BF"):
+        parts.flag("TO_FLOAT")  # 1.0 where it holds, else all bits
+    is_unordered = comparison_of_floats(parts)
+    parts.destination(parts.operands[0])
+    combination(parts, "float", parts.operands[1:])
+    parts.row["source"][0]["unordered"] = int(is_unordered)
+
+
+def comparison_of_floats(parts: Parts) -> bool:
+    """Notes how floats are compared; returns whether it holds where one of them is not a number."""
     if parts.has("FTZ"):
         parts.flag("FLUSH")
     word = parts.one_of(*COMPARISONS, *(f"{each}U" for each in COMPARISONS[:6]))
     ordered = word.removesuffix("U") if word in {f"{each}U" for each in COMPARISONS[:6]} else word
     parts.row["compare"] = COMPARISONS.index(ordered)
-    condition(parts, kind)
-    parts.row["source"][0]["unordered"] = int(ordered != word)
+    return ordered != word
 
 
 @decodes("MOV", "UMOV", "R2UR", "CS2R", "IABS", "POPC", "UPOPC", "FLO", "UFLO", "BREV", "UBREV")

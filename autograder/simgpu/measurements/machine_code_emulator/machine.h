@@ -10,8 +10,6 @@
 
 enum { IMMEDIATE, REGISTER, UNIFORM };                        /* where an operand is */
 enum { INTEGER, FLOAT, LONG, DOUBLE, HALVES };                /* what it is */
-enum { GUARD_NOT = 1, EXTENDED = 2, HIGH = 4, SIGNED = 8, FLUSH = 16, SATURATE = 32, WRAPS = 64, LEFT = 128,
-       TO_64 = 256, FROM_64 = 512, SIGN_EXTENDS = 1024, WIDE_ATOMIC = 2048 };
 enum { LT, EQ, LE, GT, NE, GE, NUMBERS, NANS, LARGER, SMALLER };
 enum { AND, OR, XOR };
 enum { NEAREST, DOWN, UP, TO_ZERO };

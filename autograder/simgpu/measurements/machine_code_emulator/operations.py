@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 _NAMES = """
-    NOP MOV IADD3 IMAD IMAD_WIDE IMAD_HI LEA SHF LOP3 PLOP3 ISETP FSETP DSETP HSETP2 SEL FSEL VIMNMX VIMNMX3
-    VIADDMNMX FMNMX PRMT POPC FLO BREV IABS SGXT BMSK IDP_2A I2F F2I F2F FRND FADD FMUL FFMA FCHK MUFU
+    NOP MOV IADD3 IMAD IMAD_WIDE IMAD_HI LEA SHF LOP3 PLOP3 ISETP FSETP DSETP HSETP2 FSET SEL FSEL VIMNMX
+    VIMNMX3 VIADDMNMX FMNMX PRMT POPC FLO BREV IABS SGXT BMSK IDP_2A I2F F2I F2F FRND FADD FMUL FFMA FCHK MUFU
     MUFU_64H DADD DMUL DFMA HADD2 HADD2_F32 HMUL2 HFMA2 P2R R2P LOAD STORE ATOMIC LDC BRA JUMP EXIT BSSY BSYNC
     BREAK WARPSYNC BMOV_FROM BMOV_TO BAR B2R S2R SHFL VOTE MATCH REDUX
 """.split()
@@ -13,7 +13,7 @@ OPERATIONS["FSEL"] = OPERATIONS["SEL"]
 FLAGS = {
     name: 1 << at
     for at, name in enumerate(
-        "GUARD_NOT EXTENDED HIGH SIGNED FLUSH SATURATE WRAPS LEFT TO_64 FROM_64 SIGN_EXTENDS".split()
+        "GUARD_NOT EXTENDED HIGH SIGNED FLUSH SATURATE WRAPS LEFT TO_64 FROM_64 SIGN_EXTENDS TO_FLOAT".split()
     )
 }
 COMPARISONS = ["LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "MAX", "MIN"]
@@ -39,5 +39,7 @@ COUNTS = ("warps", "threads", "threads_on", "requests", "sectors", "wavefronts",
 def header() -> str:
     """The enumerations as C has them."""
     operations = ", ".join(f"OP_{name} = {number}" for name, number in OPERATIONS.items())
+    flags = ", ".join(f"{name} = {bit}" for name, bit in FLAGS.items())
     atomics = ", ".join(f"ATOMIC_{name}" for name in _ATOMICS_IN_C)
-    return f"enum {{ {operations} }};\nenum {{ {atomics} }};\nenum {{ IN_GLOBAL, IN_SHARED, IN_LOCAL }};\n"
+    listed = (operations, flags, atomics, "IN_GLOBAL, IN_SHARED, IN_LOCAL")
+    return "".join(f"enum {{ {names} }};\n" for names in listed)

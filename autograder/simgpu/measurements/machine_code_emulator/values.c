@@ -229,6 +229,10 @@ static int work_out(Warp *w, const Instruction *i, uint32_t mask, uint64_t *out,
             bit_two = i->compare >= LARGER ? isnan(one) && isnan(two) : combined(i->combine, !found, q[0]);
             break;
         }
+        case OP_FSET:
+            bit = combined(i->combine, compared_floats(i, as_float(a), as_float(b)), q[0]);
+            v = !bit ? 0 : i->flags & TO_FLOAT ? of_float(1) : EVERYBODY;
+            break;
         case OP_SEL: v = q[0] ? a : b; break;
         case OP_VIMNMX: v = least_or_most(i, a, b, q[0]); break;
         case OP_VIMNMX3: v = least_or_most(i, least_or_most(i, a, b, q[0]), c, q[0]); break;
