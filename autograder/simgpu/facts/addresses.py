@@ -86,7 +86,7 @@ class Addresses:
         unsigned = reached.unsigned if len(reached.unsigned) == len(reached.indices) else (False,) * len(reached.indices)
         indices = tuple(None if each is None else self.integers.beginning(each) for each in reached.indices)
         signed = [
-            each is not None and (has_no_sign or self.integers.is_positive(each, way))
+            each is not None and (has_no_sign or self.integers.is_positive(each, way, is_folded=is_small))
             for each, has_no_sign in zip(indices, unsigned, strict=True)
         ]
         small = reached.small if len(reached.small) == len(indices) else (False,) * len(indices)
@@ -266,7 +266,8 @@ class Addresses:
         rows = [] if is_small else [each for each in reached.indices[:-1] if each is not None]
         changed = sum(self.integers.without_counters(each) != each for each in rows)
         if changed < 2:  # one row of an unrolled loop is this one
-            self.placing.needed(op, whole - WIDE * changed, ("address", *place, tuple(bare)), bare, way)
+            key = ("address", *place, tuple(bare))
+            self.placing.needed(op, whole - WIDE * changed, key, bare, way, is_of_all=not is_small)
         if rows:
             self._another_row(op, place, rows, bare[-1], row + own, changed, way)
 

@@ -15,8 +15,11 @@ import numpy as np
 
 from autograder.simgpu.operations.operation import Operation
 
-Form: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
-"""(constant, ((number of an atom, its factor), ...)), atoms in ascending order."""
+Terms: TypeAlias = tuple[tuple[int, int], ...]
+"""((number of an atom, its factor), ...), atoms in ascending order: a sum without its constant."""
+
+Form: TypeAlias = tuple[int, Terms]
+"""(constant, terms)."""
 
 ZERO: Form = (0, ())
 HALF = 2**63  # integers are taken to have 64 bits, and to wrap around

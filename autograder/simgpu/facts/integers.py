@@ -10,7 +10,7 @@ import ast
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.forms import Form, Forms, Terms
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.facts.rounds import CONDITIONS, MOST_STATES, State, rounds_of, value_of
@@ -29,9 +29,9 @@ class Way:
     """What is known along one path through a kernel."""
 
     done: set[Hashable] = field(default_factory=set)  # values and addresses that are in registers
-    least: dict[Hashable, int] = field(default_factory=dict)  # lower bounds, by sum without its constant
+    least: dict[Terms, int] = field(default_factory=dict)  # lower bounds, by sum without its constant
 
-    in_rounds: dict[Hashable, int] = field(default_factory=dict)  # likewise, by conditions of `while` loops around
+    in_rounds: dict[Terms, int] = field(default_factory=dict)  # likewise, by conditions of `while` loops around
 
     def copy(self) -> Way:
         return Way(set(self.done), dict(self.least), dict(self.in_rounds))
@@ -108,13 +108,15 @@ class Integers:
     def beginning(self, form: Form) -> Form:
         """A sum without what is added to a multiple of a power of two and is less than that: `4 * i` for `4 * i + 3`.
 
-        It has the sign of the multiple, and the compiler computes both as one.
+        It has the sign of the multiple, and the compiler computes both as one. What is computed from the counter of a
+        `for` loop, as in `i + (c & 1)`, counts as less, too: it comes back to few values, whose signs serve all rounds.
         """
         least, most, rest = self._bounds_and_rest(form)
+        is_made = any(self._is_made_of_counters(number) for number, _ in form[1])
         multiple = min((factor & -factor for _, factor in rest), default=0)
-        return (0, rest) if 0 <= least <= most < multiple else form
+        return (0, rest) if 0 <= least <= most and (most < multiple or is_made) else form
 
-    def _bounds_and_rest(self, form: Form) -> tuple[int, int, tuple[tuple[int, int], ...]]:
+    def _bounds_and_rest(self, form: Form) -> tuple[int, int, Terms]:
         """The least and the most that constants and counters of unrolled loops add to a sum, and what else is in it."""
         least = most = form[0]
         for number, factor in form[1]:
@@ -123,11 +125,15 @@ class Integers:
                 most += max(factor * each for each in values)
         return least, most, self.without_counters(form)[1]
 
+    def _is_made_of_counters(self, number: int) -> bool:
+        """Whether an atom is computed from counters of unrolled `for` loops."""
+        inside = self.forms.inside(number)
+        return bool(inside) and self.constants_of(number) is not None and not any(each in self.rounds for each in inside)
+
     def _numbers_in_rounds(self, number: int) -> Sequence[int] | None:
-        """`constants_of`; of what is computed from the variables of an unrolled `while`, what that comes to."""
+        """`constants_of`; of what is computed from counters, what that comes to in the rounds of the loops around."""
         values = self.constants_of(number)
-        is_of_while = bool(values) and any(each in self.rounds for each in self.forms.inside(number))
-        return self._in_states(number) if is_of_while else values
+        return self._in_states(number) if values and self.forms.inside(number) else values
 
     def numbers_in_rounds(self, form: Form) -> tuple[int, int] | None:
         """The least and the most of a value that is another number in each round of unrolled loops; None if it is not so."""
@@ -220,14 +226,18 @@ class Integers:
             return None
         return range(bounds[0], bounds[1], bounds[2])
 
-    def is_positive(self, form: Form, way: Way) -> bool:
-        """Whether a value is known not to be negative."""
+    def is_positive(self, form: Form, way: Way, *, is_folded: bool = False) -> bool:
+        """Whether a value is known not to be negative.
+
+        `is_folded`: what a condition says of each round of an unrolled loop comes too late for it. An index of shared
+        memory is such a value: its sign has become part of a sum of 32 bits by the time that rounds are told apart.
+        """
         lowest, _, rest = self._bounds_and_rest(form)
         if not rest:
             return lowest >= 0
-        bound = way.least.get(rest)
-        if bound is not None and lowest + bound >= 0:
-            return True
+        for least, terms in ((lowest, rest),) if is_folded else (form, (lowest, rest)):
+            if terms in way.least and least + way.least[terms] >= 0:
+                return True
         return lowest >= 0 and all(factor > 0 and self._atom_is_positive(number, way) for number, factor in rest)
 
     def is_above_zero(self, form: Form, way: Way) -> bool:
@@ -281,11 +291,24 @@ class Integers:
         return None
 
     def note_bounds(self, condition: Operation, holds: bool, way: Way) -> None:
-        """Notes the lower bounds that follow if a condition holds, or if it does not."""
+        """Notes the lower bounds that follow if a condition holds, or if it does not.
+
+        The signs of the two values that `and` begins with, among other tests, become one, of their bits together; the
+        compiler then does not know that of each round of an unrolled loop.
+        """
         if isinstance(condition, Junction):
             if condition.is_and == holds:
-                for each in condition.operands:
+                signs: list[Terms] = []
+                for place, each in enumerate(condition.operands):
+                    before = dict(way.least)
                     self.note_bounds(each, holds, way)
+                    news = [terms for terms in way.least if terms not in before]
+                    if place == 0 or signs:
+                        signs += [terms for terms in news if self.without_counters((0, terms))[1] != terms]
+                tests = sum(len(each.kinds) for each in condition.operands if isinstance(each, Compare))
+                if len(signs) > 1 and tests > 2:
+                    for terms in signs[:2]:
+                        del way.least[terms]
             return
         if isinstance(condition, Unary) and condition.kind is ast.Not:
             self.note_bounds(condition.operand, not holds, way)
@@ -307,9 +330,14 @@ class Integers:
             if not right.form[1]:
                 bound = right.form[0] - left.form[0] + (kind is ast.Gt)
                 way.least[left.form[1]] = max(bound, way.least.get(left.form[1], bound))
-            elif self.is_positive(right.form, way):
+                continue
+            if self.is_positive(right.form, way):
                 bound = -left.form[0] + (kind is ast.Gt)
                 way.least[left.form[1]] = max(bound, way.least.get(left.form[1], bound))
+            if not self.without_counters(right.form)[1]:
+                apart = self.forms.add(left.form, right.form, -1)
+                bound = -apart[0] + (kind is ast.Gt)
+                way.least[apart[1]] = max(bound, way.least.get(apart[1], bound))
 
     def is_settled(self, condition: Operation) -> bool:
         """Whether a condition is known at compile time, in each round of unrolled loops."""

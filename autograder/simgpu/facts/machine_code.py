@@ -15,7 +15,7 @@ short_arms.py.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 
 from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
@@ -152,9 +152,10 @@ class MachineCode:
                 self.alone.add(arm.statements[0])
         if self.integers.is_settled(op.condition):
             op.slots = op.behind_body = op.behind_orelse = 0
-        begun = self._begun_in_both(op)
+        begun, beside = self._begun_in_both(op), op.slots
         if begun is not None:
             self.addresses.of_element(op, begun, way)
+        address, op.slots = op.slots - beside, beside  # lanes compute it even if they do not branch
         one, other = way.copy(), way.copy()
         self.integers.note_bounds(op.condition, True, one)
         self.integers.note_bounds(op.condition, False, other)
@@ -192,7 +193,7 @@ class MachineCode:
         if apart and op not in self.last:
             op.slots = op.behind_body = op.behind_orelse = 0
             op.short_arms = self.short_arms.size(op.body) + apart
-        op.slots += done_before + (0 if is_settled else self.found.numbers_kept.get(op, 0))
+        op.slots += address + done_before + (0 if is_settled else self.found.numbers_kept.get(op, 0))
         if op.short_arms:
             self._move_before(op)
         if _leaves(op.body):
@@ -212,19 +213,28 @@ class MachineCode:
                     loop.hoisted.add(op)
 
     def _begun_in_both(self, op: If) -> Reached | None:
-        """The element that both arms store to before anything else: its address is computed before the branch."""
+        """The element that both arms store to before anything else, if its address is computed before the branch.
+
+        An address of one index goes back into both arms: in a loop, and where one of them stores what it has to compute.
+        """
         if self._is_asked_in_parts(op):
             return None
-        one, other = self._begun(op.body), self._begun(op.orelse)
-        return one if one is not None and other is not None and _is_same(one, other) else None
+        begun = [each for arm in (op.body, op.orelse) for each in self._begun(arm)]
+        if len(begun) < 2 or not _is_same(begun[0][0], begun[1][0]):
+            return None
+        (element, one), (_, other) = begun
+        moves = [each for each in element.indices if each is None or each[1]]
+        is_computed = isinstance(one, Binary) or isinstance(other, Binary)
+        goes_round = any(not self.integers.is_written_out(each) for each in self.placing.loops)
+        return element if len(moves) > 1 or not (is_computed or goes_round) else None
 
-    def _begun(self, arm: Block) -> Reached | None:
-        """The element that an arm stores to before anything else."""
+    def _begun(self, arm: Block) -> Iterator[tuple[Reached, Operation]]:
+        """The element that an arm stores to before anything else, and the value."""
         first = arm.statements[0] if arm.statements else None
         if isinstance(first, Assign) and len(first.targets) == 1 and self._is_there(first.operand):
             (target,) = first.targets
-            return self.found.reached.get(target.reached) if isinstance(target, Element) else None
-        return None
+            if isinstance(target, Element) and target.reached in self.found.reached:
+                yield self.found.reached[target.reached], first.operand
 
     def _is_there(self, part: Operation) -> bool:
         """Whether a value takes one instruction or none: a number, a variable, an element in a register, a sum of reals."""

@@ -66,13 +66,14 @@ class Placing:
         return self._moves(self.loops[-1], bare)
 
     def place(
-        self, op: Operation, slots: int, made_of: Sequence[Form | None], *, is_condition: bool = False
+        self, op: Operation, slots: int, made_of: Sequence[Form | None], *, is_condition: bool = False,
+        is_of_all: bool = False,
     ) -> None:
         """Adds instructions to an operation: each time, or once if the innermost loop does not change their operands.
 
         In an arm of a branch, the address of each round of an unrolled loop is computed anew.
         """
-        is_anew = self.is_of_round and self.arms > 0 and self.integers.is_written_out(self.loops[-1])
+        is_anew = self.is_of_round and not is_of_all and self.arms > 0 and self.integers.is_written_out(self.loops[-1])
         if not self.loops or is_anew or not self.stays(made_of, self.loops[-1]):
             values = self._values_in_rounds(made_of)
             if values and not (is_condition and values > PREDICATES):
@@ -161,9 +162,13 @@ class Placing:
         return bool(self.loops) and not self.stays(reached.indices, self.loops[-1])
 
     def needed(
-        self, op: Operation, slots: int, key: Hashable, made_of: Sequence[Form | None], way: Way
+        self, op: Operation, slots: int, key: Hashable, made_of: Sequence[Form | None], way: Way, *, is_of_all: bool = False
     ) -> None:
-        """Adds the instructions of a part of an address, unless it is in a register already; `key` identifies it."""
+        """Adds the instructions of a part of an address, unless it is in a register already; `key` identifies it.
+
+        `is_of_all`: it is one register for all rounds of an unrolled loop, in arms of branches too. Other parts are
+        computed anew in each arm, but for those that only loops further out change.
+        """
         if key in way.done or self.loops and self.integers.round_by_round(key) in way.done:
             return
         way.done.add(key)
@@ -176,10 +181,11 @@ class Placing:
                 break
             written_out += 1
         if not written_out:
-            self.place(op, slots, made_of)
+            self.place(op, slots, made_of, is_of_all=is_of_all)
             return
         outside = self.loops[: len(self.loops) - written_out]
-        if not outside or not self._leaves_alone(outside[-1], made_of):
+        is_anew = not outside or self.arms > 0 and self.integers.is_written_out(outside[-1])
+        if is_anew or not self._leaves_alone(outside[-1], made_of):
             op.slots += slots
             return
         op.once += slots  # before the loops around: the value of each round has a register

@@ -191,6 +191,37 @@ LONGER = {  # a few rules together
     "every second of a few": "z = a[i]\nfor k in range(12):\n    z += a[k // 2]\no[i] = z",
     "every second of many": "z = a[i]\nfor k in range(48):\n    z += a[k // 2]\no[i] = z",
 }
+HALF = "z = a[0]\nif a[i] > float32(0.5):\n    {}\nelse:\n    {}"
+BEGUN = {  # both arms begin with a store to one element
+    "a number or another": HALF.format("o[i] = 1", "o[i] = 2"),
+    "an element or an argument": HALF.format("o[i] = a[i]", "o[i] = n"),
+    "an element or its multiple": HALF.format("o[i] = a[i]", "o[i] = a[i] * z"),
+    "a sum or a difference": HALF.format("o[i] = a[i] + z", "o[i] = a[i] - z"),
+    "a multiple, further on": HALF.format("o[i + 200] = a[i]", "o[i + 200] = a[i] * z"),
+    "two numbers in place": HALF.format("a[i] = 1", "a[i] = 2"),
+    "to two arrays": HALF.format("o[i] = 1\n    d[i] = 1", "o[i] = 2\n    d[i] = 3"),
+    "or else a third": "z = a[0]\nif a[i] > float32(0.7):\n    o[i] = a[i]\nelif a[i] > float32(0.3):\n    o[i] = n\n"
+    "else:\n    o[i] = a[i] * z",
+    "one of three numbers": "if a[i] > float32(0.7):\n    o[i] = 1\nelif a[i] > float32(0.3):\n    o[i] = 2\n"
+    "else:\n    o[i] = 3",
+    "in a loop": "for k in range(i, 512, 256):\n    if a[k] > float32(0.5):\n        o[k] = a[k]\n"
+    "    else:\n        o[k] = n",
+}
+WINDOW = "z = float32(0)\nfor k in range(-2, 3):\n"
+GUARDED = {  # a condition in each round of an unrolled loop says that an index is not negative
+    "so many before": "z = a[i]\nfor k in range(1, 5):\n    if i >= k:\n        z += a[i - k]\no[i] = z",
+    "so many before, in two arrays": "z = a[i]\nfor k in range(1, 5):\n    if i >= k:\n        z += a[i - k] * w[i - k]\n"
+    "o[i] = z",
+    "twice as many each time": "z = a[i]\nfor k in range(4):\n    if i >= 1 << k:\n        z += a[i - (1 << k)]\no[i] = z",
+    "a window": f"{WINDOW}    j = i + k\n    if 0 <= j < 256:\n        z += a[j]\no[i] = z",
+    "a window of an array": f"{WINDOW}    j = i + k\n    if j >= 0 and j < a.size:\n        z += a[j]\no[i] = z",
+    "a window and a condition": f"{WINDOW}    if i + k >= 0 and n > 3:\n        z += a[i + k]\no[i] = z",
+    "the largest before": "z = a[i]\nfor k in range(1, 5):\n    if i >= k:\n        z = max(z, a[i - k])\no[i] = z",
+    "in shared memory": f"{SHARED}cuda.syncthreads()\nz = a[i]\nfor k in range(1, 5):\n    if t >= k:\n"
+    "        z += s[t - k]\no[i] = z",
+    "in shared memory, by powers": f"{SHARED}cuda.syncthreads()\nz = a[i]\nfor k in range(4):\n    if t >= 1 << k:\n"
+    "        z += s[t - (1 << k)]\no[i] = z",
+}
 FAST = {  # with fastmath=True
     "fast quotient": "o[i] = a[i] / a[i + 1]",
     "fast root": "o[i] = math.sqrt(a[i])",
@@ -248,7 +279,7 @@ def _of_conditions() -> Iterator[tuple[str, str]]:
 KERNELS: dict[str, str] = {
     **QUOTIENTS, **ROTATIONS, **ROUNDS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions()),
     **dict(_of_loops()), **{f"bits {name}": text for name, text in BITS.items()}, **TREES,
-    **AGAIN, **SIDES, **SINGLES, **NUMBERS, **LONGER, **FAST,
+    **AGAIN, **SIDES, **SINGLES, **NUMBERS, **LONGER, **BEGUN, **GUARDED, **FAST,
 }  # fmt: skip
 
 
