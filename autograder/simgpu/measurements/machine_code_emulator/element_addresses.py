@@ -274,6 +274,24 @@ MATRICES = {
         "    p[y, x] = c + float32(0.1) * (m[y - 1, x] + m[y + 1, x] + m[y, x - 1] + m[y, x + 1] - c)"
     ),
 }
+AROUND = (
+    "t = float32(0)\n"
+    "for j in range(-1, 2):\n"
+    "    for k in range(-1, 2):\n"
+    "        h = y + j\n"
+    "        i = x + k\n"
+    "        if {}:\n"
+    "            t += m[h, i]\n"
+    "p[y, x] = t"
+)
+INSIDE = "0 <= h < m.shape[0] and 0 <= i < m.shape[1]"
+NEIGHBOURS = {  # nine, each behind a condition of its own
+    "nine inside": AROUND.format(INSIDE),
+    "nine inside, signs first": AROUND.format("h >= 0 and i >= 0 and h < m.shape[0] and i < m.shape[1]"),
+    "nine with signs": AROUND.format("h >= 0 and i >= 0"),
+    "nine below the last row": AROUND.format("h >= 0 and h < m.shape[0]"),
+    "nine but one": AROUND.format(f"(j != 0 or k != 0) and {INSIDE}"),
+}
 VOLUMES = {
     "copy 3d": "u[z, y, x] = v[z, y, x]",
     "six": (
@@ -302,7 +320,7 @@ SHAPES: dict[str, tuple[Any, Any]] = {
 }  # fmt: skip
 KERNELS = {
     **{name: ("VECTORS", body) for name, body in {**VECTORS, **LOOPS}.items()},
-    **{name: ("MATRICES", body) for name, body in MATRICES.items()},
+    **{name: ("MATRICES", body) for name, body in {**MATRICES, **NEIGHBOURS}.items()},
     **{name: ("VOLUMES", body) for name, body in VOLUMES.items()},
 }
 
