@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.errors import GraderFault, UsageError
@@ -52,6 +52,7 @@ values = st.recursive(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is not at fault
 @given(st.dictionaries(st.text(), values, max_size=4), st.text())
 def test_any_measured_value_and_any_text_survive_json(measured, text):
     result = samples.result_with(text, {"walks_along_rows": {"measured": measured, "message": text}})

@@ -22,6 +22,7 @@ from . import spec
 TILES = (4, 8, 16, 32, 64)  # sides that students choose
 BLOCK_ROWS = (2, 4, 8, 16)  # heights of a block that is lower than its tile
 MULTIPROCESSORS = 132  # of an H200
+FULL_BY_BLOCKS = 64  # threads: 32 such blocks, and no more may be there at a time, are the 2,048 that a multiprocessor holds
 TRIED = ((64, 96), (75, 41))  # rows, columns in the notebook's cell that tries the transpose
 Matrix = np.ndarray
 
@@ -216,6 +217,14 @@ class FallEvidence(Evidence):
     @property
     def step_threads(self) -> int:
         return int(np.prod(self.step_shape)) if self.step_shape else 0
+
+    @property
+    def step_blocks(self) -> int:
+        return int(np.prod(self.step_shape[0])) if self.step_shape else 0
+
+    @property
+    def step_block_threads(self) -> int:
+        return int(np.prod(self.step_shape[1])) if self.step_shape else 0
 
     @property
     def grid_has_one_size(self) -> bool:
@@ -839,6 +848,14 @@ def few_blocks_for_many_points(seen: FallEvidence) -> bool:
     thousands of blocks, and the GPU takes them in turn."""
     steps = [each for each in seen.run.launches if each.kernel == "fall_kernel"]
     return any(np.prod(each.grid) < MULTIPROCESSORS for each in steps)
+
+
+@slip("faster_over_many_steps", shows=witness.launched(lambda seen: seen.step))
+def small_blocks_for_many_points(seen: FallEvidence) -> bool:
+    """A step is {seen.step_blocks:,} blocks of {seen.step_block_threads} threads. A multiprocessor holds 32 blocks at a
+    time and starts them one after the other: with blocks this small most of its places for threads stay empty. Launch
+    blocks of 128 or 256 threads."""
+    return seen.step_blocks >= MULTIPROCESSORS and seen.step_block_threads < FULL_BY_BLOCKS
 
 
 # ---- bonus: in place -------------------------------------------------------------------------------------------------
