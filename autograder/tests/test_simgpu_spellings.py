@@ -39,7 +39,7 @@ KNOWN: dict[tuple[str, str], str] = {
     ("total in global memory", "commuted"): "time",
     ("transpose", "written out"): "time",
     ("reduction", "while half"): "time",
-    ("reduction", "not zero"): "threads_per_instruction time",
+    ("reduction", "not zero"): "time",
     ("reduction", "loop over a tuple"): "threads_per_instruction time",
     ("global histogram", "step by formula"): "time",
     ("stencil", "two comparisons"): "threads_per_instruction",

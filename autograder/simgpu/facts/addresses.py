@@ -65,7 +65,7 @@ class Addresses:
     def of_element(self, at: Operation, reached: Reached, way: Way, is_cheap: bool = False) -> None:
         """Adds the instructions of an element's address to an operation, without those parts that are in registers."""
         space = reached.array.space
-        is_small = space in ("shared", "local")
+        is_small = space in ("shared", "local", "constant")
         if space == "shared":
             self.placing.needed(at, SHARED_BASE, ("base", reached.array.identity), [], way)
         elif not is_small:
@@ -138,7 +138,7 @@ class Addresses:
             whole = own + (0 if len(kept) == 1 else SHARED_ADDRESS if is_small else ALONG_A_ROW)
         elif not is_small and len(kept) > 1:
             whole -= self._beginning_of_a_row(at, reached, kept[:-1], way)
-        self.placing.needed(at, whole, known, kept, way)
+        self.placing.needed(at, whole, known, kept, way, is_of_all=space == "shared" and len(kept) == 1)
 
     def _beginning_of_a_row(self, at: Operation, reached: Reached, rows: Sequence[Form | None], way: Way) -> int:
         """Adds what all columns of a row have in common, and gives how many instructions that is."""

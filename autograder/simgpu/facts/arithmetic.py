@@ -35,6 +35,7 @@ from autograder.simgpu.operations.steps import Block
 
 SHIFT = 2  # of 64 bits
 BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
+SHIFTS = (ast.LShift, ast.RShift)
 NARROWED_QUOTIENT = 1  # of a quotient that float32 computes: its number of the source
 MOVES = 2  # of a number of 64 bits whose low half is not zero, such as 0.1
 NATURAL_QUOTIENT = 2  # by a constant, of what 32 bits hold and is never negative: a product and a shift
@@ -59,12 +60,15 @@ class Arithmetic:
         self.integers = integers
         self.narrow = _narrow(found)
         self.in_places = _in_places(found)
+        self.offsets = self.in_places - _of_small_arrays(found)  # in global memory, an access adds them itself
         self.narrowed: frozenset[Operation] = frozenset()  # what is computed as float32 for its result is stored as that
         self.needed_alone: frozenset[tuple[np.dtype | None, Form, Operation | None]] = frozenset()
         self.loop_of: dict[Operation, Operation] = {}  # the innermost one
         self.further_sums: set[Operation] = set()  # those whose product is one instruction with another sum
         self.is_fast = False  # with fastmath
         self.in_a_loop = False  # that goes round
+        self.in_rounds = False  # of an unrolled loop, in each of which it is computed: they share their numbers
+        self.before_rounds = 0  # instructions that bring these into registers
         self.in_four_rounds = False  # the innermost loop does four rounds at a time, which share their numbers
         self.subroutines = 0  # calls of one for some numbers, so far
         self.halves: Halves  # of the kernel that is gone through
@@ -157,7 +161,9 @@ class Arithmetic:
             return 0
         if kind in (ast.Add, ast.Sub) and (added := self._added_to_a_product(op, left, right)) is not None:
             return added
-        if kind in (ast.LShift, ast.RShift) and self.halves.fits(left) and self.integers.constant(sides[1]) is not None:
+        if kind in SHIFTS and self._is_known(sides[1]) and self._is_masked_shift(left):
+            return 0
+        if kind in SHIFTS and self.halves.fits(left) and self.integers.constant(sides[1]) is not None:
             return 1
         return 1 if self.halves.is_low(op) else of_integers(NAMES.get(kind, "sum"))
 
@@ -189,8 +195,22 @@ class Arithmetic:
         operands = op.parts() if isinstance(op, Binary) else (op.operand,) if isinstance(op, UpdateName) else ()
         return any(
             isinstance(each, Binary) and each.kind in BITWISE and not self.is_constant(each) and not self.is_merged(each)
-            for each in operands
+            for each in map(self._shifted, operands)
         )
+
+    def _shifted(self, op: Operation) -> Operation:
+        """What is shifted, if that takes no instruction."""
+        is_free = isinstance(op, Binary) and op.kind in SHIFTS and self._is_masked_shift(op.left)
+        return op.left if isinstance(op, Binary) and is_free and self._is_known(self.found.values.get(op.right)) else op
+
+    def _is_masked_shift(self, op: Operation) -> bool:
+        """Whether a value is bits of a shifted one, `x >> 3 & 1`: to shift these again is to shift `x` by another number."""
+        if not isinstance(op, Binary) or op.kind is not ast.BitAnd:
+            return False
+        for number, mask in ((op.left, op.right), (op.right, op.left)):
+            if self.is_constant(mask) and isinstance(number, Binary) and number.kind in SHIFTS:
+                return self._is_known(self.found.values.get(number.right))
+        return False
 
     def _is_a_half(self, op: Operation, kind: type[ast.operator], left: Operation, right: Operation) -> bool:
         """Whether the low half of 64 bits is asked for: it has a register of its own."""
@@ -354,14 +374,21 @@ class Arithmetic:
         products = [each for each in sides if isinstance(each, Binary) and each.kind is ast.Mult]
         if not numbers or not any(is_literal(each, self.found) for product in products for each in product.parts()):
             return 0
-        if dtype.itemsize < 8:
-            return 1
-        return MOVES - max(map(self._moves_of, numbers))
+        moves = 1 if dtype.itemsize < 8 else MOVES - max(map(_moves, (literal_value(each, self.found) for each in numbers)))
+        if not self.in_rounds:
+            return moves
+        self.before_rounds += moves
+        return 0
 
     def _moves_of(self, op: Operation) -> int:
         """The instructions that bring a number of the source into registers: an operand has room for 32 bits of it."""
-        value = literal_value(op, self.found) if is_literal(op, self.found) and not self.in_four_rounds else None
-        return MOVES if value is not None and np.float64(value).view(np.uint64) & 0xFFFFFFFF else 0
+        if self.in_four_rounds or not is_literal(op, self.found):
+            return 0
+        moves = _moves(literal_value(op, self.found))
+        if not self.in_rounds:
+            return moves
+        self.before_rounds += moves
+        return 0
 
     def _is_converted(self, given: Known | None, dtype: np.dtype, way: Way) -> bool:
         """Whether an operand is converted here: it is of another type, no constant, and has not been converted before."""
@@ -525,5 +552,16 @@ def _in_places(found: Found) -> frozenset[Operation]:
     return frozenset(inside - outside)
 
 
+def _of_small_arrays(found: Found) -> frozenset[Operation]:
+    """The arithmetic that indices of shared and local memory are made by."""
+    small = (each for each in found.reached.values() if each.array.space in ("shared", "local"))
+    return frozenset(op for each in small for op in each.made_by)
+
+
 def _is_power(number: int) -> bool:
     return number > 0 and not number & (number - 1)
+
+
+def _moves(value: float | None) -> int:
+    """The instructions that bring a number into registers: an operand has room for the high half of a float64."""
+    return MOVES if value is not None and np.float64(value).view(np.uint64) & 0xFFFFFFFF else 0

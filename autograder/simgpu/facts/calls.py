@@ -69,7 +69,7 @@ class Calls:
             both = sum(self.arithmetic.of(op, kind, left, right, way) for kind in kinds)
             self.placing.worth_once(op, both // 2, ("divmod", op), way)  # it is carried out in two steps
         elif path in ("builtins.min", "builtins.max"):
-            self.placing.worth(op, self._of_least(op), way)
+            self.placing.worth(op, self._of_least(op), way, is_kept=True)
         elif self._keeps_the_bits(op) or op.arguments and op.arguments[0] in self.arithmetic.narrowed:
             op.slots = op.once = 0
         else:

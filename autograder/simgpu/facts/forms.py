@@ -7,6 +7,7 @@ another operation, whose operands are forms themselves.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -43,6 +44,11 @@ def wrapped(value: int) -> int:
 def is_given(key: Hashable) -> bool:
     """Whether an atom is what memory or a loop gives, not what is computed from other atoms."""
     return isinstance(key, tuple) and key[0] in ("load", "round", "counter", "stored", "either", "atomic", "vote")
+
+
+def is_behind_a_branch(key: Hashable) -> bool:
+    """Whether an atom is a quotient or a remainder by a variable: Numba asks first whether that is 0."""
+    return isinstance(key, tuple) and key[0] in (ast.FloorDiv, ast.Mod) and len(key) == 4
 
 
 class Forms:

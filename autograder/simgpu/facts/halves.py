@@ -12,7 +12,7 @@ these rules to it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Set
 
 from autograder.language.numeric_types import TypeReference
 from autograder.simgpu.facts.forms import Forms
@@ -152,14 +152,26 @@ class Halves:
                 else:
                     given.setdefault(key, []).append(value)
         self._given = {key: values for key, values in given.items() if key not in unknown}
-        self._bits_of_variables = {}  # first of no variable: one that a loop makes of itself then has all bits
+        # A variable that a loop makes of itself has all bits; in an unrolled loop, those that its rounds give it.
+        straight = {key for key, values in self._given.items() if not self._going_round.intersection(values)}
+        while grown := self._grown_bits(straight):
+            straight -= grown
+        return self._bits_of_variables
+
+    def _grown_bits(self, straight: Set[Hashable]) -> Set[Hashable]:
+        """Works out the bits of variables, of some from below; gives those of them that more rounds would give more."""
+        self._bits_of_variables = dict.fromkeys(straight, 1)
+        grown: set[Hashable] = set()
         for _ in range(MOST_ROUNDS):
             self._bits = {}
-            known = {key: max(map(self._bits_given, values)) for key, values in given.items() if key not in unknown}
-            if known == self._bits_of_variables:
+            before, self._bits_of_variables = (
+                self._bits_of_variables,
+                {key: max(map(self._bits_given, values)) for key, values in self._given.items()},
+            )
+            grown = {key for key in straight if self._bits_of_variables[key] > before[key]}
+            if before == self._bits_of_variables:
                 break
-            self._bits_of_variables = known
-        return self._bits_of_variables
+        return grown
 
     def _bits_given(self, value: Operation | Hashable) -> int:
         return self.bits(value) if isinstance(value, Operation) else self._bits_of_variables.get(value, WHOLE)
@@ -218,7 +230,8 @@ class Halves:
         if kind in (ast.BitOr, ast.BitXor):
             return max(one, other)
         if kind is ast.LShift:
-            return WHOLE if constant is None else one + max(constant, 0)
+            most = self._most(right)
+            return WHOLE if most is None else one + max(most, 0)
         if kind is ast.RShift and constant is not None and 0 <= constant < WHOLE:
             return max(1, one - constant)
         if kind in (ast.RShift, ast.FloorDiv):
@@ -226,6 +239,12 @@ class Halves:
         if kind is ast.Mod:
             return other if one > 1 else 1
         return WHOLE
+
+    def _most(self, op: Operation) -> int | None:
+        """The largest number that a value is in rounds of unrolled loops, or its constant."""
+        known = self.found.values.get(op)
+        numbers = self.integers.numbers_in_rounds(known.form) if isinstance(known, KnownNumber) else None
+        return self._constant(op) if numbers is None else numbers[1]
 
     def _constant(self, op: Operation) -> int | None:
         known = self.found.values.get(op)

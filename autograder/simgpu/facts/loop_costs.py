@@ -46,6 +46,7 @@ FROM_CONSTANT = Beside(11, 12, 11, 9, 8, 2, 6)  # a range whose first number is 
 FROM_ELSEWHERE = Beside(10, 12, 17, 9, 0, 7, 7)
 BY_A_NUMBER = Beside(10, 12, 13, 9, 0, 7, 5)  # likewise, by steps of a constant above 1
 FOUR_AT_ONCE, WITHIN = 15, 4  # before the first round, if four are done at once; in a loop, which knows how many already
+INSIDE = 8  # less before it, of a `for` loop that is done so inside another one, which changes the number of its rounds
 COUNTED = 6  # whoever comes to a `while` loop that is done so
 FOUR_COUNTED, COUNTED_WITHIN = 13, 8  # before its first round; in a loop
 DIVIDED, OUTSIDE = 41, 20  # in addition, by steps of the launch; of it, what a loop around does once for all its rounds
@@ -180,7 +181,7 @@ class LoopCosts:
         op.arriving, op.before = beside.arriving, beside.before
         is_within = self._is_within(op)
         if op.is_four_at_once and beside.left:
-            op.before += WITHIN if is_within else FOUR_AT_ONCE
+            op.before += WITHIN if is_within else FOUR_AT_ONCE - self._less_inside(op, beside)
         if is_within and beside is BY_STEPS:
             op.before -= OUTSIDE
 
@@ -220,6 +221,17 @@ class LoopCosts:
             return InFours(first, shared, LEFT_COUNTED, shared - 1)
         size = _size(op.body)
         return InFours(first, shared, shared - (shared + size) // 4, 0, 0, -size)
+
+    def _less_inside(self, loop: For, beside: Beside) -> int:
+        """The instructions before a loop that four rounds at a time take less where another one goes round it.
+
+        None where that one's rounds are known and this one begins with a constant: `for k in range(9): for j in range(k)`.
+        """
+        around = [each for each in self.placing.loops if each is not loop and not self.integers.is_written_out(each)]
+        if not around:
+            return 0
+        is_known = isinstance(around[-1], For) and self.integers.values_of(around[-1]) is not None
+        return 0 if is_known and beside is FROM_CONSTANT else INSIDE
 
     def _is_within(self, loop: For | While) -> bool:
         """Whether a loop stands in another one that is not written out and leaves the number of its rounds alone."""

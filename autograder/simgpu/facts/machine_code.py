@@ -28,7 +28,7 @@ from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber, KnownRecord, Unknown
 from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import BRANCH, LoopCosts, may_differ
-from autograder.simgpu.facts.placing import Placing
+from autograder.simgpu.facts.placing import Asked, Placing
 from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.short_arms import ShortArms, is_empty
 from autograder.simgpu.facts.written_out import WrittenOut
@@ -82,7 +82,7 @@ class MachineCode:
         self.in_addresses = frozenset(
             op for each in found.reached.values() if self.addresses.is_strided(each) for op in each.made_by
         )
-        self.of_all: dict[Operation, Way] = {}  # by `and`: what is known where all of its operands hold
+        self.of_all: dict[Operation, Way] = {}  # by `and` (`or`): what is known where all operands (none) hold
         self.asked_by: dict[Junction, If] = {}  # by `and` or `or`: the branch whose condition it is
         self.operands: set[Operation] = set()  # of arithmetic and of functions: a sign is taken into account there
         self.alone: set[Operation] = set()  # statements that are all of an arm
@@ -96,13 +96,21 @@ class MachineCode:
         body.once = 0 if ends in self.last or isinstance(ends, Return) else EXIT  # for the threads that get to the end
 
     def block(self, block: Block, way: Way) -> None:
-        block.slots = exits = 0
+        """Notes the instructions of statements. What stands behind `continue` in an arm is the other arm."""
+        block.slots = exits = arms = 0
         for statement in block.statements:
             self.go_through(statement, way)
-            is_way_out = bool(self.placing.loops) and isinstance(statement, If) and _may_end_early(statement)
-            exits += is_way_out
-            self.placing.conditions += is_way_out
+            if not self.placing.loops or not isinstance(statement, If) or not _may_end_early(statement):
+                continue
+            if self.integers.is_settled(statement.condition):
+                continue
+            exits += 1
+            self.placing.conditions += 1
+            is_arm = _leaves(statement.body, (Continue,))
+            arms += is_arm
+            self.placing.arms += is_arm
         self.placing.conditions -= exits
+        self.placing.arms -= arms
 
     def go_through(self, op: Operation, way: Way) -> None:
         """Notes the instructions of an operation and of its parts, in the order in which they are carried out."""
@@ -159,8 +167,9 @@ class MachineCode:
         one, other = way.copy(), way.copy()
         self.integers.note_bounds(op.condition, True, one)
         self.integers.note_bounds(op.condition, False, other)
-        if op.condition in self.of_all:
-            one.done |= self.of_all[op.condition].done
+        if isinstance(op.condition, Junction) and op.condition in self.of_all:
+            of_all = one if op.condition.is_and else other
+            of_all.done |= self.of_all[op.condition].done
         is_open_arm = not self.integers.is_settled(op.condition)
         self.placing.arms += is_open_arm
         in_a_loop = is_open_arm and bool(self.placing.loops)
@@ -186,6 +195,7 @@ class MachineCode:
             if self.short_arms.is_short(op.body, op.orelse):
                 op.slots = op.behind_body = op.behind_orelse = 0
                 op.short_arms = max(1, self.short_arms.size(op.body) + self.short_arms.size(op.orelse))
+                op.short_arms += self.short_arms.selected(op.body, op.orelse)
             if op in self.last and has_else:
                 op.slots, op.is_short_for_else, op.behind_body, op.behind_orelse = BRANCH, True, EXIT, 0
                 op.short_arms = max(1, self.short_arms.size(op.orelse))
@@ -193,7 +203,8 @@ class MachineCode:
         if apart and op not in self.last:
             op.slots = op.behind_body = op.behind_orelse = 0
             op.short_arms = self.short_arms.size(op.body) + apart
-        op.slots += address + done_before + (0 if is_settled else self.found.numbers_kept.get(op, 0))
+        op.slots += self._compared_with_0(op.condition) + address + done_before
+        op.slots += 0 if is_settled else self.found.numbers_kept.get(op, 0)
         if op.short_arms:
             self._move_before(op)
         if _leaves(op.body):
@@ -202,6 +213,18 @@ class MachineCode:
             way.done, way.least = one.done, one.least
         else:
             way.done |= one.done & other.done
+
+    def _compared_with_0(self, condition: Operation) -> int:
+        """The instructions that ask whether an integer is 0, where one stands for a condition: `while v`, `if v & 1`."""
+        while isinstance(condition, Unary) and condition.kind is ast.Not:
+            condition = condition.operand
+        known = self.found.values.get(condition)
+        if not isinstance(known, KnownNumber) or known.dtype is None or known.dtype.kind not in "iu":
+            return 0
+        if isinstance(condition, (Compare, Junction)) or self.integers.is_settled(condition):
+            return 0
+        is_masked = isinstance(condition, Binary) and condition.kind is ast.BitAnd and self.arithmetic.halves.fits(condition)
+        return 0 if is_masked else self.arithmetic.width_compared(condition)  # what masks 32 bits sets the predicate too
 
     def _move_before(self, op: If) -> None:
         """Lets a branch without a jump take what its arms need from before the loops that go round."""
@@ -277,15 +300,22 @@ class MachineCode:
             if place and len(plain) == place - 1 and self._is_plain(each) and not self._is_used_behind(each, op):
                 plain.append(self.short_arms.size(each))
                 way.done |= inner.done
-            if op.is_and:
-                inner = inner if place else inner.copy()  # what it says holds for the operands behind it alone
-                self.integers.note_bounds(each, True, inner)
-        if op.is_and:
-            self.of_all[op] = inner
-        op.slots = 0
-        op.plain, op.plain_slots, op.part_slots = len(plain), sum(plain), BRANCH
+            inner = inner if place else inner.copy()  # what it says holds for the operands behind it alone
+            self.integers.note_bounds(each, op.is_and, inner)
+        self.of_all[op] = inner
+        op.slots, op.plain, op.part_slots = 0, len(plain), BRANCH
+        op.plain_slots = sum(plain) + self._joined(op)
         branch = self.asked_by.get(op)
         op.is_met_behind = branch is not None and not (op.is_and and is_empty(branch.orelse))
+
+    def _joined(self, op: Junction) -> int:
+        """The instructions that make one predicate of those that all lanes ask, in each round of an unrolled loop."""
+        asked: list[Asked] = []
+        for each in op.operands[: op.plain + 1]:
+            known = self.found.values.get(each)
+            if isinstance(each, Compare) and isinstance(known, KnownNumber) and not self.integers.is_settled(each):
+                asked.append(Asked(known.form, len(each.kinds), each.slots > 0))
+        return self.placing.joined(asked)
 
     def _decides(self, operand: Operation, op: Junction) -> bool:
         """Whether an operand is known at compile time, and nothing behind it is asked for."""
@@ -349,6 +379,7 @@ class MachineCode:
                 inner.done -= {key for key in inner.done - known if not _is_value(key) and self.integers.changes_in(op, key)}
             self.integers.note_bounds(op.condition, True, inner.of_rounds)
             self.loop_costs.of_while(op, amount)
+            op.slots += 0 if op in self.integers.lengths else self._compared_with_0(op.condition)
         else:
             self.loop_costs.of_for(op)
         op.arriving += op.is_met_behind
@@ -364,6 +395,14 @@ class MachineCode:
         self.block(op.orelse, way)
 
     def _one(self, op: Operation, way: Way) -> None:
+        """Notes the instructions of an operation whose parts are done with."""
+        self.arithmetic.in_rounds = self.placing.is_in_rounds()
+        self._by_kind(op, way)
+        if self.arithmetic.before_rounds:
+            self.placing.before_rounds(self.arithmetic.before_rounds)
+            self.arithmetic.before_rounds = 0
+
+    def _by_kind(self, op: Operation, way: Way) -> None:
         if isinstance(self.found.values.get(op), KnownRecord):
             op.slots = op.once = 0  # a place; its fields are loaded one by one
         elif is_literal(op, self.found):
@@ -375,7 +414,10 @@ class MachineCode:
             op.slots = op.once = 0
         elif isinstance(op, Binary):
             slots = self.arithmetic.of(op, op.kind, op.left, op.right, way)
-            self.placing.worth(op, slots, way, is_moved=self._is_moved(op))
+            if slots or op not in self.arithmetic.offsets:
+                self.placing.worth(op, slots, way, is_moved=self._is_moved(op))
+            else:
+                op.slots = op.once = 0  # an offset of an access, and in no register
             self._reciprocal(op)
             self._sum_alone(op)
             if self.arithmetic.is_a_rotation(op):
@@ -473,7 +515,7 @@ class MachineCode:
 
 def _is_value(key: Hashable) -> bool:
     """Whether a key stands for the result of an operation, not for a part of an address."""
-    return isinstance(key, tuple) and key[0] == "value"
+    return isinstance(key, tuple) and key[0] in ("value", "multiplied and added")
 
 
 def _may_end_early(part: Operation) -> bool:

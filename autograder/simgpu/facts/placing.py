@@ -7,9 +7,11 @@ computed in each round.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
 
-from autograder.simgpu.facts.forms import Form, Forms, is_given
+from autograder.simgpu.facts.forms import Form, Forms, is_behind_a_branch, is_given
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber
@@ -20,6 +22,20 @@ READ = 1  # of a register that holds a thread's place, or a parameter: an addres
 PLACES = tuple(f"numba.cuda.{each}." for each in ("threadIdx", "blockIdx", "blockDim", "gridDim"))
 PREDICATES = 7  # registers for conditions
 MADE_ANEW = 4  # instructions: what takes more is kept for each round of an unrolled loop, if a loop around leaves it alone
+
+
+class Asked(NamedTuple):
+    """A comparison that decides with others whether lanes go into an arm."""
+
+    form: Form
+    tests: int
+    is_here: bool  # computed where it is asked
+
+
+def _joins(asked: Sequence[Asked], beside: int = 0) -> int:
+    """The instructions that make one predicate of these, and of those beside them."""
+    here = sum(each.tests for each in asked if each.is_here)
+    return max(0, sum(each.tests for each in asked) + beside - here - max(1, here))
 
 
 class Placing:
@@ -33,14 +49,17 @@ class Placing:
         self.arms = 0  # of branches around the present place, inside the innermost loop
         self.conditions = 0  # inside the innermost loop, on which it depends whether a round comes to the present place
         self.is_of_round = False  # what is placed is an address that the counter of an unrolled loop is part of
+        self._hoisted: dict[Operation, Sequence[For | While]] = {}  # by operation: the loops before which it is computed
         self.fours: dict[Operation, int] = {}  # by loop done four rounds at a time: instructions that the four share
 
     def worth(
-        self, op: Operation, slots: int, way: Way, *, is_moved: bool = True, is_condition: bool = False
+        self, op: Operation, slots: int, way: Way, *, is_moved: bool = True, is_condition: bool = False,
+        is_kept: bool = False,
     ) -> None:
         """Notes what a value costs, unless it is in a register already, and before which loops it is computed.
 
-        `is_moved`: whether it is computed before a loop that leaves it alone; `is_condition`: it goes into a predicate.
+        `is_moved`: whether it is computed before a loop that leaves it alone; `is_condition`: it goes into a predicate;
+        `is_kept`: each round of an unrolled loop has a register for it, in whatever loop that stands.
         """
         op.slots = op.once = 0
         known = self.found.values.get(op)
@@ -53,7 +72,7 @@ class Placing:
         way.done.add(key)
         if not is_moved:
             op.slots += slots
-        elif slots > MADE_ANEW and self.is_unrolled([known.form]):
+        elif (slots > MADE_ANEW or is_kept) and self.is_unrolled([known.form]):
             self.needed(op, slots, (*key, "kept"), [known.form], way)
         else:
             self.place(op, slots, [known.form], is_condition=is_condition)
@@ -75,17 +94,66 @@ class Placing:
         """
         is_anew = self.is_of_round and not is_of_all and self.arms > 0 and self.integers.is_written_out(self.loops[-1])
         if not self.loops or is_anew or not self.stays(made_of, self.loops[-1]):
-            values = self._values_in_rounds(made_of)
+            values = self._values_in_rounds(made_of, in_arms=is_of_all)
             if values and not (is_condition and values > PREDICATES):
-                self._first_written_out().before += values * slots
+                self.before_rounds(values * slots)
             else:
                 op.slots += slots
             return
+        alone = itertools.takewhile(lambda each: self.stays(made_of, each), reversed(self.loops))
+        self._hoist(op, slots, list(alone))
+
+    def _hoist(self, op: Operation, slots: int, loops: Sequence[For | While]) -> None:
+        """Places a part of an operation before these loops, the innermost first.
+
+        Another part of it may stand before fewer of them: the row of `a[c, j]`, and where `a` lies. Then what stands
+        further out is counted with the loop before which it stands.
+        """
+        before = self._hoisted.get(op, ()) if op.once else loops
+        is_apart = self.integers.is_written_out(self.loops[-1])
+        if is_apart and len(loops) > len(before):
+            loops[-1].before += slots
+            return
+        if is_apart and len(loops) < len(before):
+            before[-1].before += op.once
+            op.once = 0
+            for each in before:
+                each.hoisted.discard(op)
         op.once += slots
-        for loop in reversed(self.loops):
-            if not self.stays(made_of, loop):
-                break
-            loop.hoisted.add(op)
+        self._hoisted[op] = loops
+        for each in loops:
+            each.hoisted.add(op)
+
+    def joined(self, asked: Sequence[Asked]) -> int:
+        """The instructions that make one predicate of comparisons in each round of an unrolled loop.
+
+        A comparison takes in a predicate that is there; of two that were both computed before, an instruction makes one.
+        What the innermost loop leaves alone is one before it, and what comes back in other rounds is there then.
+        """
+        if not self.loops or not self.integers.is_written_out(self.loops[-1]):
+            return 0
+        moved = [each for each in asked if not self.stays([each.form], self.loops[-1])]
+        others = [each for each in asked if each not in moved]
+        if others and moved:
+            self._before_a_loop([each.form for each in others]).before += _joins(others)
+        slots = _joins(moved or others, bool(others and moved))
+        made_of = [each.form for each in asked]
+        if not moved:
+            self._before_a_loop(made_of).before += slots
+            return 0
+        values = self._values_in_rounds(made_of)
+        if not 0 < values <= PREDICATES:
+            return slots
+        self.before_rounds(values * slots)
+        return 0
+
+    def is_in_rounds(self) -> bool:
+        """Whether each round of an unrolled loop comes to the present place."""
+        return bool(self.loops) and not self.arms and self.integers.is_written_out(self.loops[-1])
+
+    def before_rounds(self, slots: int) -> None:
+        """Adds instructions before the unrolled loops around the present place."""
+        self._first_written_out().before += slots
 
     def _first_written_out(self) -> For | While:
         """The outermost of the innermost loops that are unrolled."""
@@ -96,13 +164,16 @@ class Placing:
             found = loop
         return found
 
-    def _values_in_rounds(self, made_of: Sequence[Form | None]) -> int:
+    def _values_in_rounds(self, made_of: Sequence[Form | None], *, in_arms: bool = False) -> int:
         """How many values something has in the rounds of nested unrolled loops, if it comes back to some; else 0.
 
         Each is computed once, and not again in later rounds: `t ^ step` in a bitonic sort, whose 36 rounds have 8 steps.
+        What stands behind a branch of its own is: `(x + dx) % columns` for each `dy`.
         """
         states, numbers = self.integers.states, set[int]()  # no state: a loop over nothing, such as over no arguments
-        if not states or not self.loops or self.arms or not self.integers.is_written_out(self.loops[-1]):
+        if not states or not self.loops or self.arms and not in_arms or not self.integers.is_written_out(self.loops[-1]):
+            return 0
+        if self._is_behind_a_branch(made_of):
             return 0
         for form in made_of:
             for number, _ in self.forms.atoms_of(form) if form is not None else ():
@@ -180,19 +251,24 @@ class Placing:
             if not self.integers.is_written_out(loop) or not self._moves(loop, made_of):
                 break
             written_out += 1
-        if not written_out:
+        if not written_out or is_of_all and self._values_in_rounds(made_of, in_arms=True):
             self.place(op, slots, made_of, is_of_all=is_of_all)
             return
         outside = self.loops[: len(self.loops) - written_out]
-        is_anew = not outside or self.arms > 0 and self.integers.is_written_out(outside[-1])
+        stays_there = self.arms > 0 and not is_of_all or self._is_behind_a_branch(made_of)
+        is_anew = not outside or stays_there and self.integers.is_written_out(outside[-1])
         if is_anew or not self._leaves_alone(outside[-1], made_of):
             op.slots += slots
             return
-        op.once += slots  # before the loops around: the value of each round has a register
-        for loop in reversed(outside):
-            if not self._leaves_alone(loop, made_of):
-                break
-            loop.hoisted.add(op)
+        # before the loops around: the value of each round has a register
+        alone = itertools.takewhile(lambda each: self._leaves_alone(each, made_of), reversed(outside))
+        self._hoist(op, slots, list(alone))
+
+    def _is_behind_a_branch(self, made_of: Iterable[Form | None]) -> bool:
+        """Whether a quotient by a variable is part of these values."""
+        atoms = {number for form in made_of if form is not None for number, _ in form[1]}
+        parts = atoms.union(*map(self.forms.inside, atoms))
+        return any(is_behind_a_branch(self.forms.key_of(part)) for part in parts)
 
     def _leaves_alone(self, loop: Operation, made_of: Iterable[Form | None]) -> bool:
         """Whether a loop around unrolled ones changes nothing that these values are made of, but numbers of their rounds."""

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Hashable
 from functools import cached_property
 
+import numpy as np
+
 from autograder.simgpu.facts.forms import Form, Forms, is_given
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.integers import Integers
@@ -16,7 +18,7 @@ from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import APART
 from autograder.simgpu.facts.placing import MADE_ANEW, PREDICATES, Placing
-from autograder.simgpu.operations.expressions import Local
+from autograder.simgpu.operations.expressions import Constant, Local
 from autograder.simgpu.operations.function_calls import FunctionCall, everything_of
 from autograder.simgpu.operations.indexing import Attribute, Subscript
 from autograder.simgpu.operations.loops import For, While
@@ -37,6 +39,7 @@ from autograder.simgpu.operations.statements import (
 from autograder.simgpu.operations.steps import Block
 
 SHORT_ARM = 8  # instructions, at the most
+SPECULATED = 4  # likewise, of arms that are both carried out before one of their results is selected
 
 
 class ShortArms:
@@ -151,6 +154,33 @@ class ShortArms:
         apart = [self._apart(*pair) for pair in zip(parts, others, strict=True)]
         return None if None in apart else sum(each for each in apart if each is not None)
 
+    def selected(self, *arms: Block) -> int:
+        """The instructions that select numbers of float64, half by half, behind arms which do no more than compute them.
+
+        Both ways are then carried out; longer arms, and those that look at memory, are carried out under a predicate. What
+        has a value before the branch is moved under a predicate too, which takes an instruction already.
+        """
+        selected: dict[str, int] = {}
+        for arm in arms:
+            for each in arm.statements:
+                if isinstance(each, UpdateName):
+                    value: Operation = each
+                    names = [each.name]
+                elif isinstance(each, Assign) and all(isinstance(target, Name) for target in each.targets):
+                    value = each.operand
+                    names = [target.name for target in each.targets if isinstance(target, Name)]
+                elif isinstance(each, Nothing):
+                    continue
+                else:
+                    return 0
+                known = self.found.values.get(value)
+                if isinstance(known, KnownNumber) and known.dtype == np.float64:
+                    there = isinstance(value, (Local, Constant))
+                    selected.update((name, max(selected.get(name, 0), 1 if there else 2)) for name in names)
+        if sum(map(self.size, arms)) > SPECULATED or any(map(self._looks_at_memory, arms)):
+            return 0
+        return sum(selected.values())
+
     def is_short(self, arm: Operation, other: Operation) -> bool:
         """Whether all lanes go through an arm; a predicate says which of them each instruction is for.
 
@@ -166,7 +196,7 @@ class ShortArms:
                 return False
             if isinstance(each, FunctionCall) and not self._is_straight(each):
                 return False
-            if isinstance(each, Selection) and not each.joins and self._looks_at_memory(each):
+            if isinstance(each, Selection) and not each.joins and self._looks_at_memory(each.yes, each.no):
                 return False
             if each in self.found.reached and each.joined is None and each.store_joined is None:
                 own = each.slots + (0 if any(each in loop.hoisted for loop in self.placing.loops) else each.once)
@@ -212,11 +242,9 @@ class ShortArms:
     def _is_of_global_memory(self, op: Operation) -> bool:
         return op in self.found.reached and self.found.reached[op].array.space == "global"
 
-    def _looks_at_memory(self, op: Selection) -> bool:
+    def _looks_at_memory(self, *parts: Operation) -> bool:
         return any(
-            each in self.found.reached and not each.leaves_no_load
-            for side in (op.yes, op.no)
-            for each in everything_of(side)
+            each in self.found.reached and not each.leaves_no_load for part in parts for each in everything_of(part)
         )
 
     def _is_straight(self, call: FunctionCall) -> bool:

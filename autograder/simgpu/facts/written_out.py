@@ -19,12 +19,24 @@ from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownName, KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.facts.literals import is_literal
 from autograder.simgpu.facts.rounds import COMPUTED, CONDITIONS
+from autograder.simgpu.operations.expressions import Constant, Local, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Compare, Junction, Selection
-from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Return, UpdateElement, UpdateName
+from autograder.simgpu.operations.statements import (
+    Assign,
+    Break,
+    Continue,
+    If,
+    Name,
+    Nothing,
+    Return,
+    TupleTarget,
+    UpdateElement,
+    UpdateName,
+)
 from autograder.simgpu.operations.steps import Block
 
 BUDGET = 1000.0
@@ -58,7 +70,10 @@ FUNCTIONS = {  # of float32, and of float64
     "expm1": (60.0, 100.0), "log1p": (90.0, 170.0),
 }  # fmt: skip
 FLOAT_QUOTIENT, DOUBLE_QUOTIENT = 9.0, 12.0
-NEIGHBOUR = 3.0  # a further element beside an access, reached by an index that only loops inside the loop change
+# Elements that a loop inside reaches beside each other, as `a[y + j, x + i]`: along a row, of a vector, along a column, at
+# places known at compile time, and where they are stored; and what they take together.
+NEIGHBOUR, NEIGHBOUR_OF_A_VECTOR, NEIGHBOUR_ACROSS, FIXED, FIXED_SHARED, NEIGHBOUR_STORED = 15.5, 11.0, 18.5, 9.0, 7.5, 16.0
+BESIDE = 3.0
 REGISTER = 0.5  # an element of a local array with a known index
 SHORT_FUNCTIONS = frozenset(f"math.{name}" for name in "sqrt fabs fma floor ceil min max abs".split())
 NEVER = float("inf")
@@ -182,9 +197,12 @@ def is_left_at_the_end(body: Block) -> bool:
     The compiler leaves such a loop as it stands: it neither unrolls it nor moves its first test to the end, and so moves no
     load to before it. `for i in range(8): ...; if found: break` stays a loop, however few its rounds. Not so where there
     are several ways back: after `if a and b: break`, with anything in the other arm, or after a `continue`; nor where the
-    counter reaches a local array of two dimensions.
+    counter reaches a local array of two dimensions. Behind the test may stand what takes no instruction: `y = t`.
     """
-    last = body.statements[-1] if body.statements else None
+    statements = list(body.statements)
+    while statements and _is_renaming(statements[-1]):
+        statements.pop()
+    last = statements[-1] if statements else None
     if isinstance(last, (Break, Return)):
         return True
     if not isinstance(last, If) or goes_on_early(body):
@@ -195,6 +213,16 @@ def is_left_at_the_end(body: Block) -> bool:
     if _ends_the_loop(last.orelse) and _is_empty(last.body):
         return not (isinstance(condition, Junction) and not condition.is_and)
     return False
+
+
+def _is_renaming(statement: Operation) -> bool:
+    """Whether a statement gives names to values that are there."""
+    if isinstance(statement, Nothing):
+        return True
+    if not isinstance(statement, Assign) or not all(isinstance(each, (Name, TupleTarget)) for each in statement.targets):
+        return False
+    given = statement.operand.items if isinstance(statement.operand, TupleOf) else [statement.operand]
+    return all(isinstance(each, (Local, Constant)) for each in given)
 
 
 def _ends_the_loop(arm: Block) -> bool:
@@ -399,7 +427,20 @@ class _Sizes:
         else:
             own = self._load(reached, across) - self._has_in_common(reached, moving)
         apart = self._times_of([self._ours_in(index) for index in reached.indices])
-        return own * apart + (NEIGHBOUR * times if apart < times else 0.0)
+        if apart < times:
+            return BESIDE + self._neighbour(reached, is_store) * times
+        return own * apart
+
+    def _neighbour(self, reached: Reached, is_store: bool) -> float:
+        """The size of one of the elements that loops inside this one reach beside each other."""
+        if is_store:
+            return NEIGHBOUR_STORED
+        if all(index is not None and self._is_constant(index) for index in reached.indices):
+            return FIXED_SHARED if reached.array.space == "shared" else FIXED
+        rows = reached.indices[:-1]
+        if any(index is None or not self.inside.keys().isdisjoint(self.loops.forms.loops_of(index)) for index in rows):
+            return NEIGHBOUR_ACROSS
+        return NEIGHBOUR if rows else NEIGHBOUR_OF_A_VECTOR
 
     def _ours_in(self, index: Form | None) -> Form | None:
         """The terms of an index that this loop changes."""

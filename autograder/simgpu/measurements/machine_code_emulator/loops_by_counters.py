@@ -128,7 +128,6 @@ QUOTIENTS = {
 # spilled; and each round of a loop around an unrolled one works out addresses anew, which is counted once.
 OFF = (
     "leaves at the end, one dimension", "unsigned remainder again", "triangle of a factor, 12",
-    "rows of two tables, 20", "rows of two tables, 22", "rows of two tables, 28",
 )  # fmt: skip
 SIZES, ROUNDS, STATEMENTS = (3, 5, 8, 12, 16), (8, 12, 16, 24), (10, 40, 160)
 
