@@ -292,6 +292,26 @@ NEIGHBOURS = {  # nine, each behind a condition of its own
     "nine below the last row": AROUND.format("h >= 0 and h < m.shape[0]"),
     "nine but one": AROUND.format(f"(j != 0 or k != 0) and {INSIDE}"),
 }
+NESTS = {  # as people write them
+    "nine around the edges": (
+        "t = float32(0)\nfor j in range(-1, 2):\n    for k in range(-1, 2):\n"
+        "        t += m[(y + j) % m.shape[0], (x + k) % m.shape[1]]\np[y, x] = t"
+    ),
+    "nine but those left out": AROUND.format(
+        "h < 0 or i < 0 or h >= m.shape[0] or i >= m.shape[1]:\n            continue\n        if True"
+    ),
+    "25 held inside": (
+        "t = float32(0)\nfor j in range(-2, 3):\n    h = min(max(y + j, 0), m.shape[0] - 1)\n    for k in range(-2, 3):\n"
+        "        i = min(max(x + k, 0), m.shape[1] - 1)\n        t += m[h, i] * n[j + 2, k + 2]\np[y, x] = t"
+    ),
+    "49 in a loop that stays": (
+        "t = float32(0)\nfor j in range(7):\n    for k in range(7):\n        t += m[y + j, x + k] * n[j, k]\np[y, x] = t"
+    ),
+    "the nearest of a few": (
+        "t = float32(1e30)\nfor r in range(w.shape[0]):\n    c = float32(0)\n    for j in range(3):\n"
+        "        d = m[y, j] - n[r, j]\n        c += d * d\n    if c < t:\n        t = c\np[y, x] = t"
+    ),
+}
 VOLUMES = {
     "copy 3d": "u[z, y, x] = v[z, y, x]",
     "six": (
@@ -320,7 +340,7 @@ SHAPES: dict[str, tuple[Any, Any]] = {
 }  # fmt: skip
 KERNELS = {
     **{name: ("VECTORS", body) for name, body in {**VECTORS, **LOOPS}.items()},
-    **{name: ("MATRICES", body) for name, body in {**MATRICES, **NEIGHBOURS}.items()},
+    **{name: ("MATRICES", body) for name, body in {**MATRICES, **NEIGHBOURS, **NESTS}.items()},
     **{name: ("VOLUMES", body) for name, body in VOLUMES.items()},
 }
 

@@ -222,6 +222,26 @@ GUARDED = {  # a condition in each round of an unrolled loop says that an index 
     "in shared memory, by powers": f"{SHARED}cuda.syncthreads()\nz = a[i]\nfor k in range(4):\n    if t >= 1 << k:\n"
     "        z += s[t - (1 << k)]\no[i] = z",
 }
+SQUARED = "z = e[i] * e[i]\nt = z + e[i]\n"
+HABITS = {  # of kernels as people write them
+    "bits side by side": "c = 0\nfor k in range(10):\n    c |= ((q[i] >> k) & 1) << (2 * k)\n"
+    "    c |= ((w[i] >> k) & 1) << (2 * k + 1)\np[i] = c",
+    "a root step by step": "z = 0.5 * (1 + e[i])\nfor k in range(20):\n    t = 0.5 * (z + e[i] / z)\n"
+    "    if abs(t - z) < 1e-12:\n        break\n    z = t\nd[i] = z",
+    "one more, of float64": f"{SQUARED}if z < 0.5:\n    z += t\nd[i] = z",
+    "two more, of float64": f"{SQUARED}if z < 0.5:\n    z += t\n    t += e[i]\nd[i] = z * t",
+    "one or another, of float64": "z = e[i]\nif z < 0.5:\n    z = z * 3\nelse:\n    z = z + 1\nd[i] = z",
+    "a long arm of float64": f"{SQUARED}if z < 0.5:\n    z += (z + t) * (e[i] + t) * (z - t) * (e[i] - z)\nd[i] = z * t",
+    "eight times, of float64": "z = e[i]\nfor k in range(8):\n    if z < 0.5:\n        z += 1.5\nd[i] = z",
+    "multiplied by a tenth more": "z = e[i]\nfor k in range(8):\n    z = z * 1.1 + 0.3\nd[i] = z",
+    "compared with a tenth": "z = e[i]\nfor k in range(8):\n    if e[i + k] < 0.1:\n        z += e[i]\nd[i] = z",
+    "while it is not 0": "m = q[i]\nc = 0\nwhile m:\n    m >>= 1\n    c += 1\np[i] = c",
+    "on to where it is more": "k = 0\nwhile k < 50 and a[k + 1] < a[i]:\n    k += 1\no[i] = a[k] + a[k + 1]",
+    "until it leaves a circle": "z = e[i]\nt = e[i + 1]\nc = 0\nwhile z * z + t * t < 4 and c < n:\n"
+    "    r = z * z - t * t - 0.7\n    t = 2 * z * t + 0.27\n    z = r\n    c += 1\np[i] = c",
+    "fewer rounds each time": "z = float32(0)\nfor r in range(n):\n    for k in range(r, n):\n        z = z * a[i] + a[i]\n"
+    "o[i] = z",
+}
 FAST = {  # with fastmath=True
     "fast quotient": "o[i] = a[i] / a[i + 1]",
     "fast root": "o[i] = math.sqrt(a[i])",
@@ -279,7 +299,7 @@ def _of_conditions() -> Iterator[tuple[str, str]]:
 KERNELS: dict[str, str] = {
     **QUOTIENTS, **ROTATIONS, **ROUNDS, **dict(_of_functions()), **dict(_of_arms()), **dict(_of_conditions()),
     **dict(_of_loops()), **{f"bits {name}": text for name, text in BITS.items()}, **TREES,
-    **AGAIN, **SIDES, **SINGLES, **NUMBERS, **LONGER, **BEGUN, **GUARDED, **FAST,
+    **AGAIN, **SIDES, **SINGLES, **NUMBERS, **LONGER, **BEGUN, **GUARDED, **HABITS, **FAST,
 }  # fmt: skip
 
 
