@@ -39,8 +39,11 @@ def operations(source: str) -> list[Operation]:
 
 
 def taken_as_written_out(source: str) -> bool:
+    """Of loops in each other, all: the compiler leaves none."""
     loops = [each for each in operations(HEAD + source) if isinstance(each, For)]
-    return max(loops, key=lambda each: each.line.number).is_written_out
+    last = max(loops, key=lambda each: each.line.number)
+    nest = [each for each in loops if last in everything_in(each.body)] if "for phase" not in source else []
+    return all(each.is_written_out for each in (*nest, last))
 
 
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.rest)])
@@ -52,6 +55,14 @@ def test_nineteen_loops_in_twenty_are_taken_as_the_compiler_takes_them(step: int
             wrong.append(f"{name}, {rounds} rounds: written out is {COMPILED[name][str(rounds)]}")
     assert total > 400 // step
     assert len(wrong) <= total / 20, wrong
+
+
+def test_a_loop_around_an_unrolled_one_is_taken_as_the_compiler_takes_it() -> None:
+    """Of 144, 40 were not before each element that the inner one reaches had a size of its own."""
+    nests = [(name, rounds, source) for name, rounds, source in unrolling.sources() if name.endswith(" inside")]
+    wrong = [name for name, rounds, source in nests if taken_as_written_out(source) != COMPILED[name][str(rounds)]]
+    assert len(nests) == len(unrolling.NESTS) * len(unrolling.INSIDE) * len(unrolling.OUTER_ROUNDS)
+    assert len(wrong) <= len(nests) / 20, wrong
 
 
 def test_a_loop_whose_length_is_not_constant_is_a_loop() -> None:

@@ -107,7 +107,9 @@ class Placing:
         """Places a part of an operation before these loops, the innermost first.
 
         Another part of it may stand before fewer of them: the row of `a[c, j]`, and where `a` lies. Then what stands
-        further out is counted with the loop before which it stands.
+        further out is counted with the loop before which it stands. In a loop that goes round itself, both are counted as
+        the first of them: what that leaves out, and what loop_costs.py counts too much before such loops, make up for each
+        other.
         """
         before = self._hoisted.get(op, ()) if op.once else loops
         is_apart = self.integers.is_written_out(self.loops[-1])

@@ -71,7 +71,7 @@ FUNCTIONS = {  # of float32, and of float64
 }  # fmt: skip
 FLOAT_QUOTIENT, DOUBLE_QUOTIENT = 9.0, 12.0
 # Elements that a loop inside reaches beside each other, as `a[y + j, x + i]`: along a row, of a vector, along a column, at
-# places known at compile time, and where they are stored; and what they take together.
+# places known at compile time, and where they are stored; and what they take together (`unrolling.NESTS`).
 NEIGHBOUR, NEIGHBOUR_OF_A_VECTOR, NEIGHBOUR_ACROSS, FIXED, FIXED_SHARED, NEIGHBOUR_STORED = 15.5, 11.0, 18.5, 9.0, 7.5, 16.0
 BESIDE = 3.0
 REGISTER = 0.5  # an element of a local array with a known index

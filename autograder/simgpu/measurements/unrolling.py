@@ -52,6 +52,30 @@ def kernel(a, b, c, g, h, n):
         cuda.syncthreads()
     c[y, x] = {total}
 """
+NEST = """
+def kernel(a, b, c, g, h, n):
+    tile = cuda.shared.array((32, 32), float32)
+    x = cuda.threadIdx.x
+    y = cuda.threadIdx.y
+    tile[y, x] = a[y, x]
+    cuda.syncthreads()
+    total = np.float32(0)
+    for j in range({rounds}):
+        for i in range({inside}):
+            {body}
+    c[y, x] = total
+"""
+INSIDE, OUTER_ROUNDS = (3, 5, 8), (4, 6, 8, 10, 12, 16)
+NESTS = {  # whether the outer loop is unrolled, around one that is
+    "elements of a row": "total += a[y + j, x + i]",
+    "elements of a row, and of a table": "total += a[y + j, x + i] * b[j, i]",
+    "elements of a column": "total += a[y + i, x + j]",
+    "elements of a vector": "total += g[x + 3 * j + i]",
+    "elements of a table": "total += b[j, i]",
+    "elements of a shared row": "total += tile[y + j, x + i]",
+    "elements of a shared table": "total += tile[j, i]",
+    "elements stored along a row": "c[y + j, x + i] = total",
+}
 WITH_LOOPS = ("sin", "tan")  # of float32: they have a loop of their own, for large angles
 FUNCTIONS = ("exp", "log", "sin", "tan", "tanh", "sqrt", "erf", "atan", "expm1", "log1p", "floor", "fabs")
 # name: body, shape of the shared array, where it is filled
@@ -113,6 +137,8 @@ def sources() -> Iterator[tuple[str, int, str]]:
     for (name, (body, shape, first)), rounds in itertools.product(BODIES.items(), ROUNDS):
         indented = "\n".join(f"        {line}" for line in body.split("\n"))
         yield name, rounds, KERNEL.format(shape=shape, first=first, rounds=rounds, body=indented)
+    for (name, body), inside, rounds in itertools.product(NESTS.items(), INSIDE, OUTER_ROUNDS):
+        yield f"{name}, {inside} inside", rounds, NEST.format(rounds=rounds, inside=inside, body=body)
     for width, sums, rounds in itertools.product((16, 17, 32, 33, 64, 65), (1, 2, 4, 8), (8, 16, 32, 64)):
         body = "\n".join(f"            t{s} += tile_a[y + {8 * s}, i] * v" for s in range(sums))
         totals = "\n".join(f"    t{s} = np.float32(0)" for s in range(sums))

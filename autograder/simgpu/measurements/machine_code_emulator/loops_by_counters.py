@@ -124,8 +124,8 @@ QUOTIENTS = {
     "remainder by a number again": "c = x[i]\nz = c % 7\nw0 = c % 7\np[i] = z * 3 + w0 * n",
 }
 # Known to be off. A small array of one dimension in a loop that stays is a choice among registers, which takes two
-# instructions an element; two unsigned remainders with nothing between them share the branch; of 144 local elements some are
-# spilled; and each round of a loop around an unrolled one works out addresses anew, which is counted once.
+# instructions an element; two unsigned remainders with nothing between them share the branch; of 144 local elements some
+# are spilled.
 OFF = (
     "leaves at the end, one dimension", "unsigned remainder again", "triangle of a factor, 12",
 )  # fmt: skip
