@@ -23,6 +23,7 @@ SIGN_OF_PLACE = 1  # of a thread's place, whose half says it
 EXTENDED = 1  # a loaded index of 32 bits, before its sign
 ADDRESS = 2  # an element of global memory: a shift and a sum, in two halves
 DESCRIPTOR = 1  # of global memory, where a kernel begins
+NATURAL_ADDRESS = 1  # by an unsigned index of 32 bits: a product and a sum in one instruction
 FIXED_ADDRESS = 1  # of an element by constants alone: the array's address is a parameter, and the rest an offset
 UNSIGNED_ROW = 4  # by indices of unsigned types; in shared memory their rows cost nothing
 STRIDED = 2  # an element of global memory by an unsigned index, a multiple of a stride away from another one
@@ -263,6 +264,8 @@ class Addresses:
             return
         is_fixed = not is_small and len(bare) == len(reached.indices) and not any(each[1] for each in bare)
         whole = FIXED_ADDRESS if is_fixed else own + row * (len(bare) - 1)
+        if not is_small and len(bare) == 1 and self._is_natural(reached, bare[0]):
+            whole = NATURAL_ADDRESS
         rows = [] if is_small else [each for each in reached.indices[:-1] if each is not None]
         changed = sum(self.integers.without_counters(each) != each for each in rows)
         if changed < 2:  # one row of an unrolled loop is this one
@@ -270,6 +273,11 @@ class Addresses:
             self.placing.needed(op, whole - WIDE * changed, key, bare, way, is_of_all=not is_small)
         if rows:
             self._another_row(op, place, rows, bare[-1], row + own, changed, way)
+
+    def _is_natural(self, reached: Reached, index: Form) -> bool:
+        """Whether an element of several bytes is reached by an unsigned index of 32 bits."""
+        is_so_by_type = reached.are_unsigned and len(reached.small) == 1 and reached.small[0]
+        return reached.array.dtype.itemsize > 1 and (is_so_by_type or self.integers.is_natural(index))
 
     def _another_row(
         self, op: Operation, place: tuple[Hashable, Hashable], rows: Sequence[Form], column: Form, anew: int, changed: int,

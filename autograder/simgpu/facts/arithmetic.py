@@ -45,6 +45,7 @@ LESS_OF_A_WORD = 8  # instructions, where what is divided by a variable has 32 b
 LESS_IN_A_LOOP = 5  # instructions, in `for`, by what differs from thread to thread
 LESS_BY_A_POSITIVE, LESS_OF_A_POSITIVE = 17, 10  # where a divisor is never 0 or below, and what one number for all divides
 LESS_OF_WORDS = 25  # instructions, where neither number is negative or has more than 32 bits
+LESS_BY_TWO = 1  # instruction, of 64 bits: the sign is added to it as it is
 POSITIVE_QUOTIENT = 10  # by a constant, of an integer of 64 bits that a condition keeps from being negative
 NAMES: dict[type[ast.operator], str] = {  # as instruction_costs.json has them
     ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product", ast.Div: "quotient", ast.FloorDiv: "quotient", ast.Mod: "remainder",
@@ -69,6 +70,7 @@ class Arithmetic:
         self.in_a_loop = False  # that goes round
         self.in_rounds = False  # of an unrolled loop, in each of which it is computed: they share their numbers
         self.before_rounds = 0  # instructions that bring these into registers
+        self.of_four_rounds = 0  # likewise, of those that four rounds share
         self.in_four_rounds = False  # the innermost loop does four rounds at a time, which share their numbers
         self.subroutines = 0  # calls of one for some numbers, so far
         self.halves: Halves  # of the kernel that is gone through
@@ -382,9 +384,12 @@ class Arithmetic:
 
     def _moves_of(self, op: Operation) -> int:
         """The instructions that bring a number of the source into registers: an operand has room for 32 bits of it."""
-        if self.in_four_rounds or not is_literal(op, self.found):
+        if not is_literal(op, self.found):
             return 0
         moves = _moves(literal_value(op, self.found))
+        if self.in_four_rounds:
+            self.of_four_rounds += moves
+            return 0
         if not self.in_rounds:
             return moves
         self.before_rounds += moves
@@ -431,6 +436,8 @@ class Arithmetic:
         if divisor is not None and divisor > 0 and not is_power and isinstance(left, KnownNumber):
             if self.integers.is_positive(left.form, way) or self.integers.is_positive(left.form, way.of_rounds):
                 return POSITIVE_QUOTIENT if kind is ast.FloorDiv else POSITIVE_QUOTIENT + 2
+        if divisor == 2 and not self.halves.fits(dividend):
+            return of_integers(f"{NAMES[kind]} by a power of two") - LESS_BY_TWO
         how = " by a power of two" if is_power else "" if divisor is None or divisor <= 0 else " by a constant"
         return of_integers(NAMES[kind] + how) - (self._less(op, dividend, left, right, way) if divisor is None else 0)
 

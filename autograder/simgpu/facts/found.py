@@ -53,6 +53,7 @@ class Found:
     draws: dict[Operation, RandomNumber] = field(default_factory=dict)  # calls that draw a random number
     callees: dict[FunctionCall, str] = field(default_factory=dict)  # the path of the library function that is called
     under_atomic: set[Operation] = field(default_factory=set)  # reached only if a condition on an atomic's result allows it
+    natural: set[int] = field(default_factory=set)  # atoms that are loaded as unsigned integers of 32 bits or less
     steps: set[int] = field(default_factory=set)  # atoms of variables to which a loop adds the same amount each round
     needless_loads: set[Placed] = field(default_factory=set)  # loads of an element that is in a register already
     needless_stores: set[Placed] = field(default_factory=set)  # stores to an element that is stored again before any load

@@ -444,7 +444,7 @@ def everything_called(block: Block, seen: set[Block] | None = None) -> Iterator[
     if block in seen:
         return
     seen.add(block)
-    waiting: list[Operation] = list(block.statements)
+    own, waiting = frozenset(block.statements), list[Operation](block.statements)
     while waiting:
         op = waiting.pop()
         if isinstance(op, Block):
@@ -453,6 +453,6 @@ def everything_called(block: Block, seen: set[Block] | None = None) -> Iterator[
         if isinstance(op, FunctionCall):
             for each in op.bodies.values():
                 yield from everything_called(each.body, seen)
-        if op in block.statements or isinstance(op, (NamedExpression, FunctionCall)):
+        if op in own or isinstance(op, (NamedExpression, FunctionCall)):
             yield op
         waiting.extend(op.parts())

@@ -240,6 +240,10 @@ class Integers:
                 return True
         return lowest >= 0 and all(factor > 0 and self._atom_is_positive(number, way) for number, factor in rest)
 
+    def is_natural(self, form: Form) -> bool:
+        """Whether a value is a multiple of an unsigned number of 32 bits that was loaded, and a constant of 0 or more."""
+        return form[0] >= 0 and len(form[1]) == 1 and form[1][0][1] > 0 and form[1][0][0] in self.found.natural
+
     def is_above_zero(self, form: Form, way: Way) -> bool:
         """Whether a value is known to be at least 1, as the counter of a `while` loop is that begins at 2."""
         lowest, _, rest = self._bounds_and_rest(form)
@@ -262,7 +266,7 @@ class Integers:
         if key[0] is ast.BitAnd:
             return any(not form[1] and form[0] >= 0 for form in key[1:3])
         if key[0] == "load":
-            return False
+            return number in self.found.natural
         return key[0] == "name" and key[1] in ("numba.cuda.laneid", "numba.cuda.warpsize")
 
     def _counts_up(self, loop: While, name: Hashable, number: int, way: Way) -> bool:

@@ -103,6 +103,8 @@ class KnownMemory:
         loops = frozenset(each for each in self.here.loops if kinds & self.here.found.kills.get(each, set()))
         epochs = tuple(self.epochs.get(each, 0) for each in sorted(kinds, key=repr))
         form = self.here.forms.atom(("load", array.identity, array.part, indices, epochs), loops, indices)
+        if array.dtype is not None and array.dtype.kind == "u" and array.dtype.itemsize <= 4:
+            self.here.found.natural.update(number for number, _ in form[1])
         if array.identity in self.atomics.arrays:
             form = self.here.forms.add(form, self.atomics.result(array.identity))
         return KnownNumber(array.dtype, form, apart or array.space != "constant")

@@ -6,14 +6,17 @@ Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.integers import Integers
 from autograder.simgpu.facts.known import KnownNumber, KnownRange
+from autograder.simgpu.facts.liveness import Liveness
 from autograder.simgpu.facts.placing import Placing
-from autograder.simgpu.operations.expressions import Local
+from autograder.simgpu.facts.written_out import is_left_at_the_end
+from autograder.simgpu.operations.expressions import Constant, Local
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import Counted, For, InFours, While
 from autograder.simgpu.operations.operation import Operation, everything_in
@@ -39,7 +42,8 @@ WRITTEN_OUT = Beside(0, 0, 0, 0)
 UNSEEN = Beside(5, 5, 13, 5, 0, 4, 5)  # the counter is not used
 UNSEEN_COUNTS = Beside(1, 1, 10, 5, 0, 4, 5)  # likewise, where a branch counts something in four rounds done at once
 UNSEEN_NARROW = Beside(3, 5, 6, 4, 0, 1, 4)  # likewise, of 32-bit integers
-KNOWN_LENGTH = Beside(10, 10, 0, 4)  # but too long to be unrolled: Numba's iterator has two numbers of 64 bits
+KNOWN_LENGTH = Beside(10, 12, 0, 4)  # but too long to be unrolled: Numba's iterator has two numbers of 64 bits
+LEFT_IN_BETWEEN = Beside(10, 10, 0, 4)  # likewise, with a `break`
 BY_STEPS = Beside(11, 13, 27, 45, 0, 9, 7)  # that are not constant: the length is a quotient
 NARROW = Beside(5, 8, 12, 5, 2, 4, 5)  # of 32-bit integers
 FROM_CONSTANT = Beside(11, 12, 11, 9, 8, 2, 6)  # a range whose first number is a constant, such as 0
@@ -51,7 +55,14 @@ COUNTED = 6  # whoever comes to a `while` loop that is done so
 FOUR_COUNTED, COUNTED_WITHIN = 13, 8  # before its first round; in a loop
 DIVIDED, OUTSIDE = 41, 20  # in addition, by steps of the launch; of it, what a loop around does once for all its rounds
 FIRST_COUNTED, LEFT_COUNTED = 9, 4  # before its first four; before rounds left over
+ONLY_COUNTED = InFours(2, 5, 2, 5)  # a `while` loop whose variable counts its rounds and is read nowhere else
+ONLY_COUNTED_WITHIN = InFours(2, 5, 3, 0, 3, 3)  # likewise in a loop that leaves their number alone
+ONLY_COUNTED_BEFORE = 10  # before the first round of it
+IN_SIXTEENS = 17  # before the first, where ptxas does four of its fours at a time
+NO_MEMORY, WITH_MEMORY = 4, 13  # instructions of a round, at the most, that it does so with; with loads or stores in it
 BRANCH = 1
+# Each round of a loop that ends with `if ...: break`: a branch of its own for its counter; of a range, if that is unused.
+LEFT_AT_THE_END, UNSEEN_LEFT_AT_THE_END = 1, 3
 PAST = {ast.Lt: 0, ast.LtE: 1, ast.Gt: 0, ast.GtE: -1, ast.NotEq: 0}  # where a loop stops, after what it compares with
 MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.NotEq: ast.NotEq,
@@ -63,10 +74,11 @@ WAITS = ("numba.cuda.threadfence", "numba.cuda.cg.")
 class LoopCosts:
     """The loops of one kernel."""
 
-    def __init__(self, found: Found, integers: Integers, placing: Placing) -> None:
+    def __init__(self, found: Found, integers: Integers, placing: Placing, liveness: Liveness) -> None:
         self.found = found
         self.integers = integers
         self.placing = placing
+        self.liveness = liveness
 
     def amount_a_round(self, loop: While) -> Form | None:
         """The amount by which a loop's variable grows each round, if the compiler does four rounds at a time.
@@ -178,6 +190,8 @@ class LoopCosts:
         """Notes what a `for` loop takes beside its body, but for rounds left over from fours: `left_over`."""
         beside = self._beside(op)
         op.slots = beside.each if op.is_four_at_once else beside.alone
+        if is_left_at_the_end(op.body) and not op.is_four_at_once and beside is not WRITTEN_OUT:
+            op.slots += UNSEEN_LEFT_AT_THE_END if beside is UNSEEN else LEFT_AT_THE_END
         op.arriving, op.before = beside.arriving, beside.before
         is_within = self._is_within(op)
         if op.is_four_at_once and beside.left:
@@ -188,6 +202,8 @@ class LoopCosts:
     def of_while(self, op: While, amount: Form | None) -> None:
         """Likewise of a `while` loop; `amount`: by which its variable grows, if four rounds are done at a time."""
         op.slots = 0 if op in self.integers.lengths else BRANCH
+        if op.slots and is_left_at_the_end(op.body):
+            op.slots += LEFT_AT_THE_END if self._reads_its_variable(op) else -LEFT_AT_THE_END
         if amount is None:
             op.arriving = op.before = 0
             return
@@ -196,6 +212,8 @@ class LoopCosts:
         op.arriving = COUNTED
         is_within = self._is_within(op)
         op.before = COUNTED_WITHIN if is_within else FOUR_COUNTED
+        if self._is_only_counted(op):
+            op.before = ONLY_COUNTED_BEFORE
         if amount[1]:
             op.before += DIVIDED - (OUTSIDE if is_within else 0)
 
@@ -216,11 +234,52 @@ class LoopCosts:
             return InFours(beside.first, 0, -(in_all // 3), 0, in_all // 2, -(in_all // 2))
         if amount is None:
             return None
+        if self._is_only_counted(op):
+            return self._of_only_counted(op)
         first = 0 if amount[1] else FIRST_COUNTED
         if not self._is_within(op):
             return InFours(first, shared, LEFT_COUNTED, shared - 1)
         size = _size(op.body)
         return InFours(first, shared, shared - (shared + size) // 4, 0, 0, -size)
+
+    def _is_only_counted(self, loop: While) -> bool:
+        """Whether a loop that does four rounds at a time reads its variable nowhere but to count them."""
+        counted = self.counted(loop)
+        return counted is not None and isinstance(counted.step, Constant) and not self._reads_its_variable(loop)
+
+    def _reads_its_variable(self, loop: While) -> bool:
+        """Whether a loop's variable is read elsewhere than in its condition and where it is advanced."""
+        counted = self.counted(loop) if isinstance(loop.condition, Compare) else None
+        variable = counted and (counted.condition.left if counted.is_left else counted.condition.others[0])
+        if not isinstance(variable, Local):
+            return True
+        reads = [each for each in everything_in(loop.body) if isinstance(each, Local) and each.name == variable.name]
+        return len(reads) != 1 or variable.name in self.liveness.behind.get(loop, ())
+
+    def _of_only_counted(self, loop: While) -> InFours:
+        """Such a loop's rounds; ptxas does four fours of short ones at a time, and of longer ones that wait for memory."""
+        size, waits = self._size_in_fours(loop.body, loop.held_loads)
+        counted = ONLY_COUNTED_WITHIN if self._is_within(loop) else ONLY_COUNTED
+        if not 0 < size <= (WITH_MEMORY if waits else NO_MEMORY):
+            return counted
+        return replace(counted, first=counted.first + IN_SIXTEENS, shared=1)
+
+    def _size_in_fours(self, body: Block, held: frozenset[Operation]) -> tuple[int, bool]:
+        """The instructions of a round, 0 where it has branches, and whether some of them go to memory."""
+        found, waits = 0, False
+        branches = [each for each in everything_in(body) if isinstance(each, (If, For, While))]
+        if any(isinstance(each, (For, While)) or not each.short_arms for each in branches):
+            return 0, False
+        in_arms = {part for each in branches for arm in (each.body, each.orelse) for part in everything_in(arm)}
+        for each in everything_in(body):
+            if each in held:
+                continue
+            found += each.short_arms if isinstance(each, If) else 0 if each in in_arms else each.slots
+            if each in self.found.reached and not each.leaves_no_load:
+                found, waits = found + 1, True
+            if isinstance(each, FunctionCall) and self.found.callees.get(each, "").startswith(APART):
+                waits = waits or "shfl" not in self.found.callees[each]
+        return found, waits
 
     def _less_inside(self, loop: For, beside: Beside) -> int:
         """The instructions before a loop that four rounds at a time take less where another one goes round it.
@@ -277,7 +336,7 @@ class LoopCosts:
                 return UNSEEN_COUNTS
             return UNSEEN_NARROW if self._is_narrow(op.source) else UNSEEN
         if self.integers.values_of(op) is not None:
-            return KNOWN_LENGTH
+            return LEFT_IN_BETWEEN if any(isinstance(each, Break) for each in own_statements(op.body)) else KNOWN_LENGTH
         if self._is_strided(op.source):
             return BY_STEPS
         if self._is_narrow(op.source):
@@ -311,6 +370,15 @@ def _size(body: Block) -> int:
             return 0
         found += each.slots
     return found
+
+
+def own_statements(block: Block) -> Iterator[Operation]:
+    """The statements of a loop, without those of loops within it."""
+    for each in block.statements:
+        yield each
+        if isinstance(each, If):
+            yield from own_statements(each.body)
+            yield from own_statements(each.orelse)
 
 
 def may_differ(condition: Operation, found: Found) -> bool:

@@ -17,16 +17,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Iterator
 
+import numpy as np
+
 from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
 from autograder.simgpu.facts.arithmetic import UNSIGNED_QUOTIENT, Arithmetic
 from autograder.simgpu.facts.calls import Calls
+from autograder.simgpu.facts.copies import Copies
 from autograder.simgpu.facts.float64_pipe import Float64Pipe
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber, KnownRecord, Unknown
 from autograder.simgpu.facts.literals import is_literal, literal_value
+from autograder.simgpu.facts.liveness import Liveness
 from autograder.simgpu.facts.loop_costs import BRANCH, LoopCosts, may_differ
 from autograder.simgpu.facts.placing import Asked, Placing
 from autograder.simgpu.facts.rules import Rules
@@ -77,7 +81,9 @@ class MachineCode:
         self.float64_pipe = Float64Pipe(found, self.arithmetic)
         self.addresses = Addresses(found, self.integers, self.placing)
         self.calls = Calls(found, self.arithmetic, self.addresses, self.placing)
-        self.loop_costs = LoopCosts(found, self.integers, self.placing)
+        self.liveness = Liveness()
+        self.loop_costs = LoopCosts(found, self.integers, self.placing, self.liveness)
+        self.copies = Copies(found, self.liveness)
         self.short_arms = ShortArms(found, forms, self.integers, self.placing)
         self.in_addresses = frozenset(
             op for each in found.reached.values() if self.addresses.is_strided(each) for op in each.made_by
@@ -90,6 +96,7 @@ class MachineCode:
     def of_kernel(self, body: Block) -> None:
         self.kernel = body.function
         self.arithmetic.begin(body)
+        self.liveness.of_function(body)
         self.block(body, Way())
         ends = body.statements[-1] if body.statements else None
         body.slots = START + self.addresses.describes
@@ -194,8 +201,11 @@ class MachineCode:
         if is_open and self.short_arms.is_short(op.orelse, op.body):
             if self.short_arms.is_short(op.body, op.orelse):
                 op.slots = op.behind_body = op.behind_orelse = 0
-                op.short_arms = max(1, self.short_arms.size(op.body) + self.short_arms.size(op.orelse))
+                size = self.short_arms.size(op.body) + self.short_arms.size(op.orelse)
+                op.short_arms = max(1, size + self.short_arms.moved(op.body, op.orelse))
                 op.short_arms += self.short_arms.selected(op.body, op.orelse)
+                if self.short_arms.is_extreme(op):
+                    op.condition.slots = op.condition.once = 0
             if op in self.last and has_else:
                 op.slots, op.is_short_for_else, op.behind_body, op.behind_orelse = BRANCH, True, EXIT, 0
                 op.short_arms = max(1, self.short_arms.size(op.orelse))
@@ -363,12 +373,12 @@ class MachineCode:
         op.is_met_behind = self.loop_costs.is_left_apart(op)
         before = self.integers.states
         self.integers.enter(op)
+        amount = self.loop_costs.amount_a_round(op) if isinstance(op, While) else None
         shared, around = self.arithmetic.in_four_rounds, self.arithmetic.in_a_loop
         if not self.integers.is_written_out(op):
             self.placing.conditions = 0
-            self.arithmetic.in_four_rounds = isinstance(op, For) and op.is_four_at_once
+            self.arithmetic.in_four_rounds = amount is not None or isinstance(op, For) and op.is_four_at_once
             self.arithmetic.in_a_loop = True
-        amount = self.loop_costs.amount_a_round(op) if isinstance(op, While) else None
         if isinstance(op, While):
             op.counted = None if amount is None else self.loop_costs.counted(op)
             if amount is not None:
@@ -376,7 +386,8 @@ class MachineCode:
             known = set(inner.done)
             self.go_through(op.condition, inner)
             if op not in self.integers.lengths:  # it stands in two places, and neither is known to come before a round
-                inner.done -= {key for key in inner.done - known if not _is_value(key) and self.integers.changes_in(op, key)}
+                made = {key for key in inner.done - known if not _is_of_integers(key)}
+                inner.done -= {key for key in made if self.integers.changes_in(op, key)}
             self.integers.note_bounds(op.condition, True, inner.of_rounds)
             self.loop_costs.of_while(op, amount)
             op.slots += 0 if op in self.integers.lengths else self._compared_with_0(op.condition)
@@ -384,6 +395,10 @@ class MachineCode:
             self.loop_costs.of_for(op)
         op.arriving += op.is_met_behind
         self.block(op.body, inner)
+        if not self.integers.is_written_out(op) and not self.arithmetic.in_four_rounds:
+            copies = self.copies.of_round(op)
+            op.slots += copies
+            op.before -= copies if isinstance(op, While) else 0  # its condition is asked once more than it goes round
         op.fours = self.loop_costs.left_over(op, self.placing.fours.pop(op, 0), amount)
         self.integers.leave(op, before)
         self.arithmetic.in_four_rounds, self.arithmetic.in_a_loop = shared, around
@@ -401,6 +416,8 @@ class MachineCode:
         if self.arithmetic.before_rounds:
             self.placing.before_rounds(self.arithmetic.before_rounds)
             self.arithmetic.before_rounds = 0
+        self.placing.in_common(self.arithmetic.of_four_rounds)
+        self.arithmetic.of_four_rounds = 0
 
     def _by_kind(self, op: Operation, way: Way) -> None:
         if isinstance(self.found.values.get(op), KnownRecord):
@@ -441,6 +458,7 @@ class MachineCode:
         elif isinstance(op, FunctionCall) and op.bodies:
             op.slots = 0
             for body in op.bodies.values():
+                self.liveness.of_function(body.body)
                 self.block(body.body, way)
         elif isinstance(op, FunctionCall):
             self.calls.of(op, way)
@@ -513,9 +531,9 @@ class MachineCode:
         return isinstance(known, KnownNumber) and self.integers.without_strides(known.form) != known.form
 
 
-def _is_value(key: Hashable) -> bool:
-    """Whether a key stands for the result of an operation, not for a part of an address."""
-    return isinstance(key, tuple) and key[0] in ("value", "multiplied and added")
+def _is_of_integers(key: Hashable) -> bool:
+    """Whether a key stands for the result of an operation on integers, such as a sum that grows with a counter."""
+    return isinstance(key, tuple) and key[0] == "value" and isinstance(key[1], np.dtype) and key[1].kind in "iub"
 
 
 def _may_end_early(part: Operation) -> bool:

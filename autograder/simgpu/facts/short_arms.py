@@ -5,8 +5,9 @@ Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, 
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -18,12 +19,12 @@ from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import APART
 from autograder.simgpu.facts.placing import MADE_ANEW, PREDICATES, Placing
-from autograder.simgpu.operations.expressions import Constant, Local
+from autograder.simgpu.operations.expressions import Constant, Local, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall, everything_of
 from autograder.simgpu.operations.indexing import Attribute, Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import Binary, Selection, Unary
+from autograder.simgpu.operations.operators import Binary, Compare, Selection, Unary
 from autograder.simgpu.operations.statements import (
     Assign,
     Break,
@@ -33,6 +34,7 @@ from autograder.simgpu.operations.statements import (
     Nothing,
     Raise,
     Return,
+    TupleTarget,
     UpdateElement,
     UpdateName,
 )
@@ -157,8 +159,7 @@ class ShortArms:
     def selected(self, *arms: Block) -> int:
         """The instructions that select numbers of float64, half by half, behind arms which do no more than compute them.
 
-        Both ways are then carried out; longer arms, and those that look at memory, are carried out under a predicate. What
-        has a value before the branch is moved under a predicate too, which takes an instruction already.
+        Both ways are then carried out; longer arms, and those that look at memory, are carried out under a predicate.
         """
         selected: dict[str, int] = {}
         for arm in arms:
@@ -174,12 +175,55 @@ class ShortArms:
                 else:
                     return 0
                 known = self.found.values.get(value)
-                if isinstance(known, KnownNumber) and known.dtype == np.float64:
-                    there = isinstance(value, (Local, Constant))
-                    selected.update((name, max(selected.get(name, 0), 1 if there else 2)) for name in names)
+                if isinstance(known, KnownNumber) and known.dtype == np.float64 and not isinstance(value, Local):
+                    selected.update((name, max(selected.get(name, 0), 2 - isinstance(value, Constant))) for name in names)
         if sum(map(self.size, arms)) > SPECULATED or any(map(self._looks_at_memory, arms)):
             return 0
         return sum(selected.values())
+
+    def moved(self, *arms: Block) -> int:
+        """The instructions that give variables in arms the values of others, which are there: `best = x`, `at = j`.
+
+        Each takes one for every register. In a loop that does four rounds at once, one for its counter: these numbers differ
+        in their last bits alone. Where it is unrolled they are constants, which take what arms take at the least.
+        """
+        found: dict[str, int] = {}
+        for arm in arms:
+            for each in arm.statements:
+                if not isinstance(each, Assign):
+                    continue
+                for name, value in renamed(each):
+                    known = self.found.values.get(value)
+                    if isinstance(known, KnownNumber) and known.dtype is not None and known.constant is None:
+                        found[name] = max(found.get(name, 0), self._registers(known))
+        return sum(found.values())
+
+    def is_extreme(self, branch: If) -> bool:
+        """Whether a branch is the larger or the smaller of two integers of 32 bits: `if x > best: best = x`."""
+        condition, statements = branch.condition, branch.body.statements
+        if not isinstance(condition, Compare) or len(condition.kinds) != 1 or not is_empty(branch.orelse):
+            return False
+        if condition.kinds[0] not in (ast.Lt, ast.LtE, ast.Gt, ast.GtE) or len(statements) != 1:
+            return False
+        sides = [condition.left, condition.others[0]]
+        known = [self.found.values.get(each) for each in sides]
+        names = [each.name for each in sides if isinstance(each, Local)]
+        if any(not isinstance(each, KnownNumber) or each.dtype not in (np.int32, np.uint32) for each in known):
+            return False
+        given = list(renamed(statements[0])) if isinstance(statements[0], Assign) else []
+        return len(names) == len(given) + 1 == 2 and {given[0][0], given[0][1].name} == set(names)
+
+    def _registers(self, known: KnownNumber) -> int:
+        """How many of them a value takes that another variable is given."""
+        assert known.dtype is not None
+        loop = self.placing.loops[-1] if self.placing.loops else None
+        if known.dtype.itemsize <= 4 or loop is None or loop not in self.forms.loops_of(known.form):
+            return 1 + (known.dtype.itemsize > 4)
+        if self.integers.is_written_out(loop):
+            return 1 if known.dtype.kind in "iu" else 2
+        is_four_at_once = loop in self.placing.fours or isinstance(loop, For) and loop.is_four_at_once
+        advances = self.integers.goes_on_by(loop, known.form) is not None
+        return 1 if is_four_at_once and advances else 2
 
     def is_short(self, arm: Operation, other: Operation) -> bool:
         """Whether all lanes go through an arm; a predicate says which of them each instruction is for.
@@ -251,6 +295,18 @@ class ShortArms:
         """Whether a call is a few instructions without a branch that concern the lane alone."""
         path = self.found.callees.get(call, "")
         return bool(call.bodies) or not path.startswith(APART)
+
+
+def renamed(statement: Assign) -> Iterator[tuple[str, Local]]:
+    """The variables that a statement gives values of others: `a = b`, `a, b = b, a`."""
+    operand = statement.operand
+    for target in statement.targets:
+        if isinstance(target, Name) and isinstance(operand, Local):
+            yield target.name, operand
+        elif isinstance(target, TupleTarget) and isinstance(operand, TupleOf) and len(target.targets) == len(operand.items):
+            for into, value in zip(target.targets, operand.items, strict=True):
+                if isinstance(into, Name) and isinstance(value, Local):
+                    yield into.name, value
 
 
 def is_empty(block: Block) -> bool:

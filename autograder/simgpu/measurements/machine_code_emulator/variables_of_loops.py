@@ -1,0 +1,182 @@
+"""How many instructions machine code has for the variables of loops: copied, exchanged, selected, and only counted.
+
+    python -m autograder.simgpu.measurements.machine_code_emulator.variables_of_loops   # wheels, cc; no GPU; minutes
+
+Loops that stay loops, since more than their counter ends them; arms of branches that give variables the values of others;
+`while` loops that count to nothing but their end; loops that end with `if ...: break`; elements by unsigned indices.
+
+Writes variables_of_loops.json: the warp instructions of each kernel, by the emulator. facts/copies.py, facts/loop_costs.py,
+facts/short_arms.py and facts/addresses.py are held to it.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from autograder.simgpu.host.device import Session
+from autograder.simgpu.measurements.machine_code_emulator import quotients_and_functions as others
+from autograder.simgpu.measurements.machine_code_emulator.integer_halves import from_text
+
+RESULT = Path(__file__).with_name("variables_of_loops.json")
+GRID, BLOCK, ELEMENTS, ROUNDS = 1, 32, 1024, 61
+TYPES = {"f4": "float32", "f8": "float64", "i4": "int32", "i8": "int64", "u1": "uint8", "u4": "uint32"}
+HEAD = "def kernel(x, y, o, n):\n"
+BEGIN = f"{HEAD}    i = cuda.grid(1)\n    a = x[i]\n    b = x[(i + 7) % 1024]\n    c = a + b\n    at = i\n"
+
+# By what a round does with its variables; `;` ends a statement.
+ROUND = {
+    "sum and name": "a, b = b, a + b + x[7]",
+    "name and sum": "a, b = b, a + x[7]",
+    "old one": "b = a; a = a * b + x[7]",
+    "three": "a, b, c = b, c, a + b + x[7]",
+    "asked again": "t = a * b + x[7]; b = t - a; a = t",
+    "both of both": "t = a + b; b = a - b; a = t + x[7]",
+    "square": "t = a * a - b * b + c; b = a * b + c; a = t",
+    "recurrence": "t = b * a - c; c = a; a = t",
+}
+LOOPS = {
+    "two conditions": "j = 0\nwhile j < n and a < 100000:\n{body}    j += 1\n",
+    "break first": "for j in range(n):\n    if a >= 100000:\n        break\n{body}",
+    "break last": "for j in range(n):\n{body}    if a >= 100000:\n        break\n",
+    "one condition": "while a < 100000:\n{body}",
+}
+GROWS = ("sum and name", "three", "both of both")  # else a loop with one condition might never end
+ARMS = {
+    "larger": "if v > a:; |a = v",
+    "larger, where": "if v > a:; |a = v; |at = j",
+    "second": "if v > a:; |b = a; |a = v",
+    "either": "if v > b:; |a = v; else:; |c = v",
+    "exchanged": "if v > b:; |a, c = c, a",
+    "both ends, where": "if v > a:; |a = v; |at = j; if v < b:; |b = v; |c = v",
+    "sum": "if v > b:; |a += v",
+    "larger and smaller": "if v > a:; |a = v; if v < b:; |b = v",
+}
+GOING = {
+    "range": "for j in range(n):\n    v = x[j]\n{body}",
+    "two conditions": "j = 0\nwhile j < n and a < 100000:\n    v = x[j]\n{body}    j += 1\n",
+}
+COUNTED = {
+    **{f"{many} products": "; ".join(["a = a * b + x[7]"] * many) for many in (1, 2, 3, 4, 5, 8, 12)},
+    "stored": "a = a * b + x[7]; o[i] = a",
+    "stored, longer": "; ".join(["a = a * b + x[7]"] * 5) + "; o[i] = a",
+    "root": "a = math.sqrt(a)",
+    "logistic": "a = a * float32(3.5) * (float32(1) - a)",
+    "logistic of float64": "a = 3.5 * a * (1 - a)",
+    "oscillator": "v = -a * b; a += v * float32(.01); b += a",
+    "smaller": "a = min(a * b, x[7])",
+    "gathered": "a = x[int(a * 0)]",
+    "gathered, product": "a = x[int(a * 0)]; a = a * b + x[7]",
+    "gathered, three products": "a = x[int(a * 0)]; " + "; ".join(["a = a * b + x[7]"] * 3),
+    "shuffled": "a += cuda.shfl_xor_sync(-1, a, 1)",
+    "shuffled three times": "; ".join(["a += cuda.shfl_xor_sync(-1, a, 1)"] * 3),
+    "loaded": "a += x[j]",
+    "read": "a = a * b + j",
+}
+ENDS = {
+    "range": "for j in range(n):\n{body}",
+    "range from": "for j in range(i % 2, n):\n{body}",
+    "range of 500": "for j in range(500):\n{body}",
+    "while": "j = 0\nwhile j < n:\n    j += 1\n{body}",
+}
+PLACES = {
+    "element": "y[x[i]]",
+    "a constant behind it": "y[x[i] + 3]",
+    "two": "y[x[i]] + y[x[i] + 1]",
+    "masked": "y[x[i] & 7]",
+    "looked up twice": "y[x[x[i]]]",
+}
+
+
+def _lines(body: str, depth: int) -> str:
+    """Statements, each on its line; `|`: one more indentation."""
+    found = []
+    for each in body.split("; "):
+        inside = each.count("|")
+        found.append("    " * (depth + inside) + each.replace("|", "").strip() + "\n")
+    return "".join(found)
+
+
+def _loop(loop: str, body: str, result: str) -> str:
+    lines = loop.replace("{body}", _lines(body, 1)).splitlines()
+    return BEGIN + "".join(f"    {each}\n" for each in lines) + f"    o[i] = {result}\n"
+
+
+def _all() -> Iterator[tuple[str, str]]:
+    """Names, the last part of which is the type of `x`, and sources."""
+    for of, loop in LOOPS.items():
+        for name, body in ROUND.items():
+            if of == "one condition" and name not in GROWS:
+                continue
+            for result in ("a", "b", "a - b")[:: 2 if name == "recurrence" else 1]:  # its `b` never changes
+                for each in ("f4", "f8"):
+                    if result == "a - b" or each == "f4":
+                        yield f"{of}, {name}, {result}, {each}", _loop(loop, body, result)
+    for of, loop in GOING.items():
+        for name, body in ARMS.items():
+            for each in ("f4", "f8", "i4", "i8"):
+                yield f"{of}, {name}, {each}", _loop(loop, body, "a - b + c + at")
+    for name, body in COUNTED.items():
+        yield f"counted, {name}, f4", _loop("j = 0\nwhile j < n:\n{body}    j += 1\n", body, "a - b")
+    inside = "for k in range(4):\n    cuda.syncthreads()\n    j = 0\n    while j < n:\n    {body}        j += 1\n"
+    for name in ("1 products", "8 products"):
+        lines = inside.replace("    {body}", _lines(COUNTED[name], 2)).splitlines()
+        yield f"counted inside, {name}, f4", BEGIN + "".join(f"    {each}\n" for each in lines) + "    o[i] = a - b\n"
+    for of, loop in ENDS.items():
+        for name in ("x[7]", "x[j]"):
+            body = f"a = a * b + {name}; if a >= c + 100000:; |break"
+            yield f"ends, {of}, {name}, f4", _loop(loop, body, "a - b")
+    for name, place in PLACES.items():
+        for each in ("u1", "u4"):
+            for other in ("f4", "f8", "u1"):
+                yield f"place, {name}, {other}, {each}", f"{HEAD}    i = cuda.grid(1)\n    o[i] = {place}\n"
+
+
+KERNELS = dict(_all())
+OFF = (  # by more than an eighth: copies that coincide, or that are made although another order would do without
+    "two conditions, name and sum, a - b, f8",
+    "two conditions, square, a - b, f8",
+    "break first, square, a - b, f8",
+    "break first, three, a - b, f8",
+    "break last, old one, b, f4",
+    "break last, old one, a - b, f4",
+    "break last, old one, a - b, f8",
+    "break last, three, a - b, f8",
+)
+
+
+def arguments(name: str) -> tuple[object, ...]:
+    *_, other, dtype = name.split(", ")
+    rng = np.random.default_rng(5)
+    x = rng.random(ELEMENTS) * 0.3 if dtype.startswith("f") else rng.integers(1, 90, ELEMENTS)
+    results = other if name.startswith("place") else dtype
+    return x.astype(dtype), np.ones(ELEMENTS, results), np.zeros(ELEMENTS, results), ROUNDS
+
+
+def simulated(name: str) -> int:
+    """The instructions that the simulated GPU counts."""
+    kernel = others.function_of(KERNELS[name], {})
+    record = Session(output=lambda line: None).launch(kernel, GRID, BLOCK, arguments(name))
+    return record.compiled.issued_warp_instructions
+
+
+def count() -> dict[str, int]:
+    """By kernel: the instructions of its machine code."""
+    from autograder.simgpu.measurements.machine_code_emulator.launching import carried_out
+
+    found: dict[str, int] = {}
+    head = f"import math\n\nfrom numba import cuda, {', '.join(TYPES.values())}\n\n\n@cuda.jit\n"
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (name, text) in enumerate(KERNELS.items()):
+            carried = carried_out(from_text(head + text, Path(folder), number), (GRID,), (BLOCK,), arguments(name))
+            found[name] = int(carried.summary()["warp_instructions"])
+    return found
+
+
+if __name__ == "__main__":
+    RESULT.write_text(json.dumps(count(), indent=1) + "\n", encoding="utf-8")
+    print(RESULT)
