@@ -5,7 +5,8 @@ needed: then it waits in another register, and is copied when the round ends. So
 and where the distance between both is asked for. Loops that do four rounds at once, and those that are unrolled, give
 each value a register of its own.
 
-Seen in machine code of some 90 loops (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0).
+Held to machine code of 130 loops (measurements/machine_code_emulator/variables_of_loops.py; numba-cuda 0.30.4, NVVM and
+ptxas 13.0, compute capability 9.0).
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from operator import or_
 
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber
-from autograder.simgpu.facts.liveness import Liveness, Names, named, reads
+from autograder.simgpu.facts.liveness import Liveness, named, reads
 from autograder.simgpu.facts.loop_costs import own_statements
+from autograder.simgpu.facts.loop_variables import assigned_in
 from autograder.simgpu.operations.expressions import Local, TupleOf
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
@@ -29,31 +31,31 @@ from autograder.simgpu.operations.steps import Block
 
 
 @dataclass(eq=False)
-class Old:
+class OldValue:
     """What a variable holds when a round begins."""
 
     name: str
 
 
 @dataclass(eq=False)
-class New:
+class NewValue:
     """What a round computes."""
 
     bit: int  # by which it is known in `of`
     stretch: int  # of statements between which nobody leaves the loop
     of: int = 0  # the bits of itself and of all new values that it follows from
-    selected: frozenset[Old] = frozenset()  # what it is one of
+    selected: frozenset[OldValue] = frozenset()  # what it is one of
 
 
-Held = dict[str, "Old | New"]
+Held = dict[str, "OldValue | NewValue"]
 
 
 @dataclass
-class Followed:
+class FollowedRound:
     """One round of a loop, followed from its beginning to its end."""
 
     held: Held = field(default_factory=dict)  # by variable
-    uses: list[tuple[Old, New]] = field(default_factory=list)  # an old value, and what is computed of it there
+    uses: list[tuple[OldValue, NewValue]] = field(default_factory=list)  # an old value, and what is computed of it there
     stretch: int = 0
     made: int = 0  # new values
 
@@ -69,7 +71,7 @@ class Followed:
             self._loop(op)
         elif isinstance(op, Assign):
             if not isinstance(op.operand, (Local, TupleOf)):
-                value: Old | New = self._computed(op)
+                value: OldValue | NewValue = self._computed(op)
                 self.held.update(dict.fromkeys(named(op.targets), value))
             else:
                 self._renamed(op)
@@ -91,17 +93,18 @@ class Followed:
             for each, value in zip(into, made, strict=True):
                 self.held.update(dict.fromkeys(named([each]), value))
 
-    def _computed(self, op: Operation) -> New:
+    def _computed(self, op: Operation) -> NewValue:
         """A value that an operation computes of those it reads."""
         values = [self.held[name] for name in sorted(reads(op)) if name in self.held]
         made = self._new(values)
-        self.uses.extend((each, made) for each in values if isinstance(each, Old))
+        self.uses.extend((each, made) for each in values if isinstance(each, OldValue))
         return made
 
-    def _new(self, values: Sequence[Old | New], selected: frozenset[Old] = frozenset()) -> New:
+    def _new(self, values: Sequence[OldValue | NewValue], selected: frozenset[OldValue] = frozenset()) -> NewValue:
         bit = 1 << self.made
         self.made += 1
-        return New(bit, self.stretch, reduce(or_, (each.of for each in values if isinstance(each, New)), bit), selected)
+        of = reduce(or_, (each.of for each in values if isinstance(each, NewValue)), bit)
+        return NewValue(bit, self.stretch, of, selected)
 
     def _arms(self, op: If) -> None:
         """Behind a branch, what only one arm gave a value is one of both."""
@@ -123,17 +126,15 @@ class Followed:
                 self.held[name] = one
                 continue
             both = [each for each in (one, other) if each is not None]
-            self.held[name] = self._new(both, frozenset(each for each in both if isinstance(each, Old)))
+            self.held[name] = self._new(both, frozenset(each for each in both if isinstance(each, OldValue)))
 
     def _loop(self, op: For | While) -> None:
         self.stretch += 1
         made = self._computed(op)
-        inside = [named(each.targets) for each in everything_in(op) if isinstance(each, Assign)]
-        inside += [frozenset([each.name]) for each in everything_in(op) if isinstance(each, UpdateName)]
-        self.held.update(dict.fromkeys(frozenset[str]().union(*inside), made))
+        self.held.update(dict.fromkeys(assigned_in(op), made))
         self.stretch += 1
 
-    def is_asked_for_behind(self, name: str, value: New) -> bool:
+    def is_asked_for_behind(self, name: str, value: NewValue) -> bool:
         """Whether what a variable held is used where its next value must be there: to compute of both, or later."""
         return any(
             use.name == name and (made.of & value.bit and made is not value or made.stretch > value.stretch)
@@ -150,26 +151,26 @@ class Copies:
 
     def of_round(self, loop: For | While) -> int:
         """The instructions that copy variables in each round of a loop that is left as one."""
-        changed = _changed(loop)
+        changed = assigned_in(loop)
         read_in, read_behind = self.liveness.in_a_round.get(loop), self.liveness.behind.get(loop)
         if read_in is None or read_behind is None:
             return 0
         carried = changed & read_in
-        round_ = Followed({name: Old(name) for name in carried})
-        round_.follow(loop.body)
-        old = {name: value for name in carried if isinstance(value := round_.held[name], Old)}
-        new = {name: value for name in carried if isinstance(value := round_.held[name], New)}
-        copied = [name for name, value in old.items() if value.name != name]
-        behind = [name for name in changed & read_behind if isinstance(round_.held.get(name), Old)]
-        behind = [name for name in behind if name not in copied or any(use.name == name for use, _ in round_.uses)]
-        behind = [name for name in behind if old.get(name, Old("")).name != name]
-        taken = {value.name for name, value in old.items() if value.name != name}
-        if _is_left_in_places(loop):
+        followed = FollowedRound({name: OldValue(name) for name in carried})
+        followed.follow(loop.body)
+        ends = followed.held
+        old = {name: value.name for name, value in ends.items() if isinstance(value, OldValue) and value.name != name}
+        new = {name: value for name, value in ends.items() if isinstance(value, NewValue) and name in carried}
+        copied = [name for name in old if name in carried]
+        taken = {old[name] for name in copied}
+        used = {use.name for use, _ in followed.uses}
+        behind = [name for name in old if name in read_behind and (name not in carried or name in used)]
+        if _is_left_in_places(loop):  # its last values go to registers of their own, on each way out
             copied += behind
-            taken |= {value.name for name in behind if isinstance(value := round_.held[name], Old)}
+            taken |= {old[name] for name in behind}
         else:
             copied += [name for name in behind if name not in carried]
-        copied += [name for name, value in new.items() if name in taken or round_.is_asked_for_behind(name, value)]
+        copied += [name for name, value in new.items() if name in taken or followed.is_asked_for_behind(name, value)]
         copied += _exchanged(new)
         widths = self._widths(loop)
         return sum(widths.get(name, 0) for name in copied)
@@ -184,18 +185,7 @@ class Copies:
         return found
 
 
-def _changed(loop: For | While) -> Names:
-    """The variables that a loop's statements assign to."""
-    found: set[str] = set()
-    for each in everything_in(loop.body):
-        if isinstance(each, Assign):
-            found |= named(each.targets)
-        elif isinstance(each, UpdateName):
-            found.add(each.name)
-    return frozenset(found)
-
-
-def _exchanged(new: dict[str, New]) -> Iterator[str]:
+def _exchanged(new: dict[str, NewValue]) -> Iterator[str]:
     """One of two variables that are both selected of both."""
     of = {name: {each.name for each in value.selected} for name, value in new.items()}
     for one, other in combinations(sorted(new), 2):

@@ -59,15 +59,17 @@ ONLY_COUNTED = InFours(2, 5, 2, 5)  # a `while` loop whose variable counts its r
 ONLY_COUNTED_WITHIN = InFours(2, 5, 3, 0, 3, 3)  # likewise in a loop that leaves their number alone
 ONLY_COUNTED_BEFORE = 10  # before the first round of it
 IN_SIXTEENS = 17  # before the first, where ptxas does four of its fours at a time
-NO_MEMORY, WITH_MEMORY = 4, 13  # instructions of a round, at the most, that it does so with; with loads or stores in it
+NO_MEMORY, WITH_MEMORY = 4, 14  # instructions of a round, at the most, that it does so with; with loads or stores in it
 BRANCH = 1
-# Each round of a loop that ends with `if ...: break`: a branch of its own for its counter; of a range, if that is unused.
-LEFT_AT_THE_END, UNSEEN_LEFT_AT_THE_END = 1, 3
+# More in each round of a loop that ends with `if ...: break`, for its counter has a branch of its own; of a range whose
+# counter nobody reads; of a `while` loop whose variable nobody reads.
+LEFT_AT_THE_END, UNSEEN_LEFT_AT_THE_END, UNREAD_LEFT_AT_THE_END = 1, 3, -1
 PAST = {ast.Lt: 0, ast.LtE: 1, ast.Gt: 0, ast.GtE: -1, ast.NotEq: 0}  # where a loop stops, after what it compares with
 MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.NotEq: ast.NotEq,
 }  # fmt: skip
 APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
+OF_MEMORY = ("numba.cuda.atomic.", "numba.cuda.sync")
 WAITS = ("numba.cuda.threadfence", "numba.cuda.cg.")
 
 
@@ -203,7 +205,7 @@ class LoopCosts:
         """Likewise of a `while` loop; `amount`: by which its variable grows, if four rounds are done at a time."""
         op.slots = 0 if op in self.integers.lengths else BRANCH
         if op.slots and is_left_at_the_end(op.body):
-            op.slots += LEFT_AT_THE_END if self._reads_its_variable(op) else -LEFT_AT_THE_END
+            op.slots += LEFT_AT_THE_END if self._reads_its_variable(op) else UNREAD_LEFT_AT_THE_END
         if amount is None:
             op.arriving = op.before = 0
             return
@@ -275,10 +277,8 @@ class LoopCosts:
             if each in held:
                 continue
             found += each.short_arms if isinstance(each, If) else 0 if each in in_arms else each.slots
-            if each in self.found.reached and not each.leaves_no_load:
-                found, waits = found + 1, True
-            if isinstance(each, FunctionCall) and self.found.callees.get(each, "").startswith(APART):
-                waits = waits or "shfl" not in self.found.callees[each]
+            waits = waits or each in self.found.reached and not each.leaves_no_load
+            waits = waits or isinstance(each, FunctionCall) and self.found.callees.get(each, "").startswith(OF_MEMORY)
         return found, waits
 
     def _less_inside(self, loop: For, beside: Beside) -> int:

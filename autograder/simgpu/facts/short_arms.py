@@ -205,13 +205,12 @@ class ShortArms:
             return False
         if condition.kinds[0] not in (ast.Lt, ast.LtE, ast.Gt, ast.GtE) or len(statements) != 1:
             return False
-        sides = [condition.left, condition.others[0]]
-        known = [self.found.values.get(each) for each in sides]
-        names = [each.name for each in sides if isinstance(each, Local)]
+        given = list(renamed(statements[0])) if isinstance(statements[0], Assign) else []
+        asked = [each for each in (condition.left, condition.others[0]) if isinstance(each, Local)]
+        known = [self.found.values.get(each) for each in asked]
         if any(not isinstance(each, KnownNumber) or each.dtype not in (np.int32, np.uint32) for each in known):
             return False
-        given = list(renamed(statements[0])) if isinstance(statements[0], Assign) else []
-        return len(names) == len(given) + 1 == 2 and {given[0][0], given[0][1].name} == set(names)
+        return [{name, value.name} for name, value in given] == [{each.name for each in asked}]
 
     def _registers(self, known: KnownNumber) -> int:
         """How many of them a value takes that another variable is given."""

@@ -3,7 +3,8 @@
     python -m autograder.simgpu.measurements.machine_code_emulator.variables_of_loops   # wheels, cc; no GPU; minutes
 
 Loops that stay loops, since more than their counter ends them; arms of branches that give variables the values of others;
-`while` loops that count to nothing but their end; loops that end with `if ...: break`; elements by unsigned indices.
+`while` loops that count to nothing but their end; loops that `if ...: break` leaves, first, in between or last; elements by
+unsigned indices.
 
 Writes variables_of_loops.json: the warp instructions of each kernel, by the emulator. facts/copies.py, facts/loop_costs.py,
 facts/short_arms.py and facts/addresses.py are held to it.
@@ -83,6 +84,10 @@ ENDS = {
     "range of 500": "for j in range(500):\n{body}",
     "while": "j = 0\nwhile j < n:\n    j += 1\n{body}",
 }
+BROKEN = {
+    "first": "if a >= c + 100000:; |break; a = {}; b = b * a + x[5]",
+    "in between": "a = {}; if a >= c + 100000:; |break; b = b * a + x[5]",
+}
 PLACES = {
     "element": "y[x[i]]",
     "a constant behind it": "y[x[i] + 3]",
@@ -130,6 +135,11 @@ def _all() -> Iterator[tuple[str, str]]:
         for name in ("x[7]", "x[j]"):
             body = f"a = a * b + {name}; if a >= c + 100000:; |break"
             yield f"ends, {of}, {name}, f4", _loop(loop, body, "a - b")
+    for where, body in BROKEN.items():
+        for value in ("a * b + x[j]", "a + x[(i + j) & 255]"):
+            for rounds in (64, 500):
+                loop = f"for j in range({rounds}):\n{{body}}"
+                yield f"broken {where}, {rounds} rounds, {value}, f4", _loop(loop, body.format(value), "a - b")
     for name, place in PLACES.items():
         for each in ("u1", "u4"):
             for other in ("f4", "f8", "u1"):
