@@ -27,6 +27,9 @@ LINES_OF_NEIGHBOURS = 8  # of a warp's load or store, at the most: more are of l
 SECTORS_OF_NEIGHBOURS = 8  # of a warp that reads 8 bytes for each lane; more are of lanes far from each other
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
+OF_A_SWAP = 1.5  # times an addition: a compare-and-swap where L2 queues them (limits.json)
+OF_A_LOOK = 0.45  # times an addition: a load of a line past L1 from there
+
 OVERHEAD = "launch overhead"
 OF_EACH_WARP = ("latency", "block launch")  # resources that are not shared by warps which are there at the same time
 MERGED_STORES = 0.95  # of the sectors that a warp stores to again at once, those that L2 does not see, by its counters
@@ -193,6 +196,7 @@ def estimate(
     life = Life.of(counters, specification, fit, traffic)
     breakdown = _multiprocessor_times(counters, specification)
     breakdown |= _memory_times(counters, specification, traffic, local)
+    breakdown["atomics"] = _atomics_ns(counters, specification, _turns(counters, specification, fit))
     breakdown["latency"] = life.ns
     breakdown[OVERHEAD] = _overhead_ns(counters, specification)
     if counters.waiting_warps:
@@ -404,7 +408,7 @@ class LocalTraffic:
         past_l1 = _beyond(resident.l1_bytes, bytes_there)
         past_l2 = _beyond(specification.l2_bytes, bytes_there * specification.multiprocessors)
         loads, stores = past_l1 * counters.local_load_sectors, float(counters.local_store_sectors)
-        return cls(loads, stores * (1 + SECTOR_BYTES / LINE_BYTES), past_l2 * (loads + past_l1 * stores))
+        return cls(loads, stores + counters.local_store_lines, past_l2 * (loads + past_l1 * stores))
 
 
 def _multiprocessor_times(counters: Counters, specification: Specification) -> dict[str, float]:
@@ -464,7 +468,6 @@ def _memory_times(
     return {
         "DRAM": streamed * dram + scattered,
         "L2": SECTOR_BYTES * (loads + stores) + _stores_to_one_sector_ns(counters, specification),
-        "atomics": _atomics_ns(counters, specification),
         "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
     }
 
@@ -481,19 +484,36 @@ def _stores_to_one_sector_ns(counters: Counters, specification: Specification) -
     return counters.hottest_store_sectors / rate / specification.cycles_per_ns
 
 
-def _atomics_ns(counters: Counters, specification: Specification) -> float:
+def _atomics_ns(counters: Counters, specification: Specification, turns: float) -> float:
     """Few distinct sectors lie in few slices of L2, where atomics queue before they take their turn among all others.
 
-    A hot sector has the rate of one address, which is less for sums of floats.
+    A hot sector has the rate of one address, which is less for sums of floats. What looks first, such as the maximum of
+    floats, tries in the first turn of blocks whatever others have found: they look at the same time.
     """
     spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_atomic_sectors
     least, in_all = specification.gpu_atomic_least_sectors_per_cycle, max(1, counters.global_atomic_sectors)
     used, most = counters.used_atomic_sectors / in_all, specification.gpu_atomic_sectors_per_cycle
     spread_out = used / specification.gpu_used_atomic_sectors_per_cycle + (1 - used) / most
-    all_of_them = counters.global_atomic_sectors * (spread_out + 1 / max(least, spread))
+    queued = _with_looks(counters, turns)
+    all_of_them = queued * (spread_out + 1 / max(least, spread))
     floats = counters.float_atomic_sectors / in_all
     at_one = floats / specification.gpu_float_atomic_least_sectors_per_cycle + (1 - floats) / least
-    return max(all_of_them, counters.hottest_atomic_sectors * at_one) / specification.cycles_per_ns
+    everywhere = in_all - counters.ordered_atomic_sectors + counters.looked_atomic_sectors
+    hottest = counters.hottest_atomic_sectors / max(1, everywhere) * queued
+    return max(all_of_them, hottest * at_one) / specification.cycles_per_ns
+
+
+def _with_looks(counters: Counters, turns: float) -> float:
+    """Sectors of atomics, with what loops that look first come to on a GPU, where all blocks of a turn look at once.
+
+    A place is in order after a few blocks, however many there are: those of a sample stand for no others.
+    """
+    tried = counters.ordered_atomic_sectors
+    others = counters.global_atomic_sectors - tried
+    if counters.is_sampled:
+        tried = tried * counters.simulated_blocks // max(1, counters.blocks)
+    first_turn = counters.looked_atomic_sectors / turns
+    return others + OF_A_SWAP * max(tried, first_turn) + OF_A_LOOK * counters.look_lines
 
 
 @dataclass(frozen=True)
@@ -511,9 +531,9 @@ class Life:
         in line with it, few of its lanes are left, and what is in L2 need not come from DRAM again. What a warp waits is
         that of the one that loads most: beside blocks without work an average warp waits for next to nothing.
         """
-        warps, blocks, launches = max(1, counters.warps), max(1, counters.blocks), max(1, counters.launches)
+        warps, launches = max(1, counters.warps), max(1, counters.launches)
         loads = counters.global_load_requests / warps
-        turns = max(1.0, blocks / launches / (fit.blocks * specification.multiprocessors))
+        turns = _turns(counters, specification, fit)
         more = specification.float64_more_cycles * counters.issued_float64_instructions
         instructions = (CYCLES_ALONE * _instructions(counters) + more) / warps
         waits = (counters.global_load_wavefronts + counters.barriers * specification.barrier_cycles) / warps
@@ -528,6 +548,11 @@ class Life:
             alone += beyond * _wait_for_a_load(counters, specification, traffic, min(1.0, from_dram))
         cycles, each = instructions + waits, launches / specification.cycles_per_ns
         return cls(max(turns * cycles, cycles + alone) * each, slowest_loads(counters) * waits * each)
+
+
+def _turns(counters: Counters, specification: Specification, fit: Occupancy) -> float:
+    """How often all places for blocks are taken anew in a launch."""
+    return max(1.0, max(1, counters.blocks) / max(1, counters.launches) / (fit.blocks * specification.multiprocessors))
 
 
 def _wait_for_a_load(counters: Counters, specification: Specification, traffic: Traffic, from_dram: float) -> float:

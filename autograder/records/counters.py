@@ -35,9 +35,12 @@ class Counters:
     global_atomic_sectors: int = 0
     float_atomic_sectors: int = 0  # of these, those that add floats
     used_atomic_sectors: int = 0  # of these, those whose old value is used
+    ordered_atomic_sectors: int = 0  # of these, those of loops that look first (floats' max, min) and go on
+    looked_atomic_sectors: int = 0  # what these would be if all went on
+    look_lines: int = 0  # of global_load_lines, those that such loops look at, past L1
     block_atomic_sectors: int = 0  # distinct sectors that each block's atomics go to and it has not loaded; over blocks
     unique_atomic_sectors: int = 0  # distinct sectors that atomics go to over the whole launch
-    hottest_atomic_sectors: int = 0  # those that went to the sector with most of them; summed over launches
+    hottest_atomic_sectors: int = 0  # those, or looks, that went to the sector with most of them; summed over launches
     global_atomic_worst_multiplicity: int = 0  # most lanes of one warp on one address (a maximum, not a sum)
     global_addresses: int = 0  # global accesses whose address is worked out anew, once per warp
     global_index_terms: int = 0  # their indices: two for a[i, j]
@@ -55,6 +58,7 @@ class Counters:
     local_store_requests: int = 0
     local_load_sectors: int = 0  # of local arrays that no registers can hold: their indices are known only at run time
     local_store_sectors: int = 0
+    local_store_lines: int = 0  # local memory has a word of each lane in a line
     local_wavefronts: int = 0  # passes of both through L1
     constant_load_requests: int = 0
     unique_load_sectors: int = 0  # distinct sectors read over the whole launch: the least DRAM could move

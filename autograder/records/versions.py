@@ -13,7 +13,7 @@ from typing import Any
 
 from autograder.errors import UsageError
 
-VERSION = 8
+VERSION = 9
 Form = dict[str, Any]
 
 
@@ -43,5 +43,5 @@ def _as_it_is(form: Form) -> Form:
 
 # 3: loads asked for ahead; 4: the name on a leaderboard; 5: tries of shared atomics, and waiting warps;
 # 6: stores to one element, and atomics that add floats; 8: instructions of the float64
-# pipe, and what blocks come back to.
+# pipe, and what blocks come back to; 9: atomics that look first, lines of local memory.
 _STEPS: Mapping[int, Callable[[Form], Form]] = {1: _from_1, **dict.fromkeys(range(2, VERSION), _as_it_is)}

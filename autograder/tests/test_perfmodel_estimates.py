@@ -16,7 +16,15 @@ from autograder import perfmodel, profile
 from autograder.errors import UsageError
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.perfmodel.prediction import COLD_START_NS, IDLE, MERGED_STORES, Resident, Traffic, lost_by_l2
+from autograder.perfmodel.prediction import (
+    COLD_START_NS,
+    IDLE,
+    MERGED_STORES,
+    OF_A_SWAP,
+    Resident,
+    Traffic,
+    lost_by_l2,
+)
 from autograder.records.counters import Counters
 
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
@@ -474,6 +482,45 @@ def test_atomics_that_add_floats_take_longer_on_one_place_and_used_old_values_on
     assert ns(replace(one, float_atomic_sectors=MILLION)) / ns(one) == pytest.approx(2.4, rel=0.05)
     assert ns(replace(many, float_atomic_sectors=32 * MILLION)) == ns(many)
     assert ns(replace(many, used_atomic_sectors=32 * MILLION)) / ns(many) == pytest.approx(1.38, rel=0.05)
+
+
+@pytest.mark.parametrize("places", [64, 256, 1024])
+def test_maxima_that_find_their_place_in_order_take_what_was_measured(places: int) -> None:
+    """Lanes at random places look at lines; by where an array begins, the rate is one or twice that."""
+    lanes = np.random.default_rng(0).integers(0, places, (4096, 32))
+    lines = sum(len(np.unique(each // 32)) for each in lanes)
+    passes = sum(int(np.unique(each).size) for each in lanes)
+    looked = work(looked_atomic_sectors=passes, look_lines=lines, unique_atomic_sectors=places // 8)
+    many = replace(looked, blocks=MILLION, simulated_blocks=MILLION)  # so that the first turn is next to nothing
+    found = estimate(many, H200, threads_per_block=256).breakdown["atomics"]
+    rates = LIMITS["lanes/ns of atomics that swap or look"]
+    most, least = (rates[f"maxima, float32, {places} places, {which} take less"] for which in ("a tenth", "nine tenths"))
+    assert 0.75 * least < lanes.size / found < 1.1 * most
+
+
+@pytest.mark.parametrize("places", [8, 32, 64, 256])
+def test_a_swap_takes_half_as_long_again_as_an_addition(places: int) -> None:
+    rates = LIMITS["lanes/ns of atomics that swap or look"]
+    added, swapped = (rates[f"{each}, int32, {places} places, nine tenths take less"] for each in ("additions", "swaps"))
+    assert OF_A_SWAP == pytest.approx(added / swapped, rel=0.1)
+
+
+def test_of_maxima_all_blocks_of_the_first_turn_try_and_of_others_those_that_find_less() -> None:
+    """A million lanes in blocks of 256, 2,112 of them at once; none of the sampled ones says how many more there are."""
+    whole = work(
+        global_atomic_requests=50, global_atomic_sectors=50, ordered_atomic_sectors=50, looked_atomic_sectors=MILLION,
+        look_lines=MILLION, unique_atomic_sectors=1000, hottest_atomic_sectors=1000,
+    )  # fmt: skip
+
+    def ns(**counts: int) -> float:
+        return estimate(replace(whole, **counts), H200, threads_per_block=256).breakdown["atomics"]
+
+    blocks = MILLION // 256
+    once, often = (ns(blocks=each, simulated_blocks=each) for each in (132, 100 * blocks))
+    assert once > 2 * often
+    all_try = {"global_atomic_sectors": MILLION, "ordered_atomic_sectors": MILLION}
+    assert ns(blocks=100 * blocks, simulated_blocks=100 * blocks, **all_try) > 3 * often
+    assert ns(blocks=100 * blocks, simulated_blocks=100, **all_try) == pytest.approx(often, rel=0.05)
 
 
 @pytest.mark.parametrize(("sectors", "words"), [(4, "raise a flag"), (32, "gather and raise a flag")])

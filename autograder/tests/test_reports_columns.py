@@ -26,14 +26,14 @@ cuda = cuda_module.build_module()
 @cuda.jit
 def of_everything(a, out, bins):
     tile = cuda.shared.array((16, 16), np.float32)
-    kept = cuda.local.array(4, np.float32)
+    kept = cuda.local.array(16, np.float32)
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     tile[y, x] = a[y, x]
     cuda.syncthreads()
     total = np.float32(0)
     for i in range(16):
         total += tile[y, i] * tile[i, x]
-    kept[x % 4] = total
+    kept[x % 16] = total
     if x % 3 == 0:
         out[y, x] = kept[0]
         cuda.atomic.add(bins, 0, 1)
@@ -61,8 +61,8 @@ def test_the_terminal_shows_what_there_is_of_every_kind(everything):
     for word in ("atomic", "wavefronts", "barriers", "local", "divergent"):
         assert word in headings
     assert re.search(r"\b8 +8 ", terminal_row(everything, "cuda.syncthreads()"))  # 8 warps: barriers, instructions
-    local = line_of(everything, "kept[x % 4]").counters
-    assert local.local_store_requests == 8 and f"{local.local_store_sectors}" in terminal_row(everything, "kept[x % 4]")
+    local = line_of(everything, "kept[x % 16]").counters
+    assert local.local_store_requests == 8 and f"{local.local_store_sectors}" in terminal_row(everything, "kept[x % 16]")
 
 
 def test_every_line_fits_the_terminal_and_no_column_is_lost(everything):

@@ -346,6 +346,35 @@ def test_atomics_that_add_floats_and_those_whose_old_value_is_used():
     assert found.float_atomic_sectors == found.used_atomic_sectors == found.global_atomic_sectors // 2 == 2 * 8
 
 
+def test_a_maximum_of_floats_looks_and_only_what_is_larger_tries():
+    """Numba's loop: of the lanes at one place that found less the first one swaps, and what is larger than that goes on."""
+
+    @cuda.jit
+    def greatest(x, place, most):
+        i = cuda.grid(1)
+        cuda.atomic.max(most, place[i], x[i])
+
+    def counted(values, places=1, held=0.0):
+        x = np.array(values, np.float32)
+        most = np.full(8 * places, held, np.float32)
+        found = profile(greatest)[x.size // 32, 32](x, np.arange(x.size, dtype=np.int32) % places * 8, most)
+        assert found.counters.global_atomic_requests == x.size // 32, "in the source all lanes make one"
+        return found.compiled, most
+
+    ours, most = counted(np.zeros(32))
+    assert (ours.global_atomic_requests, ours.global_atomic_sectors, ours.ordered_atomic_sectors) == (0, 0, 0)
+    assert (ours.looked_atomic_sectors, ours.look_lines, ours.unique_atomic_sectors) == (32, 1, 1) and most[0] == 0
+    falling, most = counted(32.0 - np.arange(32))
+    assert (falling.global_atomic_requests, falling.ordered_atomic_sectors) == (1, 32) and most[0] == 32
+    rising, most = counted(1.0 + np.arange(32))
+    assert (rising.global_atomic_requests, rising.ordered_atomic_sectors) == (32, 32 * 33 // 2) and most[0] == 32
+    assert rising.issued_warp_instructions - ours.issued_warp_instructions == 4 * 32 + 1  # as its machine code
+    apart, most = counted(1.0 + np.arange(32), places=4)
+    assert (apart.global_atomic_requests, apart.look_lines) == (8, 1) and set(most[::8]) == {29, 30, 31, 32}
+    of_nan, at_nan = counted([np.nan] * 32)[0], counted(np.ones(32), held=np.nan)[0]
+    assert of_nan.global_atomic_requests == at_nan.global_atomic_requests == 0
+
+
 def test_the_sectors_that_each_block_stores_to():
     @cuda.jit
     def scatter(places, out):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import cuda, float32, int32, uint64
+from numba import cuda, float32, int32, int64, uint8, uint32, uint64
 
 from autograder.perfmodel.measurements import kernels
 from autograder.perfmodel.measurements.course_kernels import matmul_columns_while
@@ -69,6 +69,20 @@ def atomics_at_places(target: Any, places: Any, one: Any) -> None:
 
 
 @cuda.jit
+def swaps_at_places(target: Any, places: Any, one: Any) -> None:
+    """Likewise a compare-and-swap, which changes nothing."""
+    i = cuda.grid(1)
+    cuda.atomic.cas(target, places[i], one, one)
+
+
+@cuda.jit
+def maxima_at_places(target: Any, places: Any, one: Any) -> None:
+    """Of floats Numba makes a loop of this, which looks before it tries."""
+    i = cuda.grid(1)
+    cuda.atomic.max(target, places[i], one)
+
+
+@cuda.jit
 def nothing_of_one(a: Any) -> None:
     pass
 
@@ -116,6 +130,22 @@ def atomics_at_places_used(target: Any, places: Any, one: Any) -> None:
     i = cuda.grid(1)
     if cuda.atomic.add(target, places[i], one) == -7:
         target[0] = 0
+
+
+def local_stores(words: int, dtype: Any) -> Any:
+    """A kernel of stores to a local array, each lane at an index of its own."""
+
+    @cuda.jit
+    def kernel(start: Any, rounds: Any, out: Any) -> None:
+        mine = cuda.local.array(words, dtype)
+        i = cuda.grid(1)
+        x = start[i]
+        for r in range(rounds):
+            mine[x % words] = dtype(r)
+            x = x * uint32(1664525) + uint32(1013904223)
+        out[i] = mine[x % words]
+
+    return kernel
 
 
 def dependent(dtype: Any) -> Any:
@@ -288,6 +318,54 @@ def atomics_with_a_result() -> dict[str, float]:
     return found
 
 
+def atomics_that_swap_or_look() -> dict[str, float]:
+    """Lanes a nanosecond at neighbouring places: additions, compare-and-swaps, maxima of floats that change nothing.
+
+    An empty launch's time is taken off. The median of sixteen beginnings, 512 bytes apart as the driver's allocations are:
+    which slices of L2 such an array lies in hangs on its address.
+    """
+    rng, lanes = np.random.default_rng(0), 1 << 22
+    memory = cuda.to_device(np.zeros(1 << 23, np.uint8))
+    found = {}
+    for count in (1, 8, 32, 64, 256, 1024):
+        drawn = rng.integers(0, count, lanes)
+        places = cuda.to_device(drawn)
+        empty = milliseconds(nothing_of_two, lanes // 256, 256, memory, places)
+        for words, kernel, dtype in (
+            ("additions", atomics_at_places, np.int32), ("swaps", swaps_at_places, np.int32),
+            ("maxima", maxima_at_places, np.float32), ("sums", atomics_at_places, np.float32),
+            ("sums", atomics_at_places, np.float64),
+        ):  # fmt: skip
+            times = []
+            for begin in rng.integers(0, 8192, 16) * 512:
+                target = memory[begin : begin + count * np.dtype(dtype).itemsize].view(dtype)
+                times.append(milliseconds(kernel, lanes // 256, 256, target, places, dtype(0)) - empty)
+            for which, share in (("", 0.5), (", a tenth take less", 0.1), (", nine tenths take less", 0.9)):
+                name = f"{words}, {np.dtype(dtype).name}, {count} places{which}"
+                found[name] = lanes / float(np.quantile(times, share)) / 1e6
+    return found
+
+
+def stores_to_local_arrays() -> dict[str, float]:
+    """Sectors and lines a nanosecond that a local array's stores send to L2, a word of every lane in a line."""
+    rng, threads, found = np.random.default_rng(0), 132 * 2048, {}
+    start = rng.integers(0, 1 << 32, threads, np.uint32)
+    out = cuda.device_array(threads, np.int64)
+    for words, numba_type, dtype in ((8, int64, np.int64), (16, int64, np.int64), (64, uint8, np.uint8)):
+        kernel, given = local_stores(words, numba_type), cuda.to_device(start)
+        few, many = (milliseconds(kernel, threads // 256, 256, given, rounds, out) for rounds in (128, 640))
+        in_all, x = 0, start
+        for _ in range(8):  # rounds are alike
+            index = x % words * np.dtype(dtype).itemsize // 4
+            for group in (8, 32):
+                distinct = np.sort(index.reshape(-1, group), axis=1)
+                in_all += distinct.shape[0] + np.count_nonzero(np.diff(distinct, axis=1))
+            x = x * np.uint32(1664525) + np.uint32(1013904223)
+        size = max(1, np.dtype(dtype).itemsize // 4)
+        found[f"{words} of {np.dtype(dtype).name}"] = size * in_all / 8 * 512 / (many - few) / 1e6
+    return found
+
+
 def cycles_of_dependent_arithmetic() -> dict[str, float]:
     """Cycles from one multiply-add to the next that waits for it, of one warp on a GPU that has nothing else to do."""
     clock_ghz, rounds = busy_clock_ghz(), 20000
@@ -356,6 +434,8 @@ SECTIONS: dict[str, Callable[[], dict[str, float]]] = {
     "lanes/ns without atomics": updates_without_atomics,
     "atomics": atomics_by_type,
     "lanes/ns of atomics, old value": atomics_with_a_result,
+    "lanes/ns of atomics that swap or look": atomics_that_swap_or_look,
+    "G sectors and lines/s of local arrays": stores_to_local_arrays,
     "microseconds of stores to one element": stores_to_one_element,
     "cycles of dependent multiply-adds": cycles_of_dependent_arithmetic,
     "microseconds of multiplies, by the type of their sum": zeros_without_a_type,

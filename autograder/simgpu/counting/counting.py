@@ -29,6 +29,7 @@ ATOMICS = SLOT["global_atomic_requests"], SLOT["global_atomic_sectors"]
 FLOATS, USED = SLOT["float_atomic_sectors"], SLOT["used_atomic_sectors"]
 
 BANK_BYTES = 4
+WORD_BYTES = 4  # local memory has a word of every lane in a line
 ADDRESSES, INDEX_TERMS = SLOT["global_addresses"], SLOT["global_index_terms"]
 _LOCAL = {kind: SLOT[f"local_{'load' if kind == READ else 'store'}_requests"] for kind in (READ, prim.WRITE, ATOMIC)}
 WAVEFRONTS, BLOCK_SECTORS = SLOT["global_load_wavefronts"], SLOT["block_load_sectors"]
@@ -54,6 +55,7 @@ ORDERS = ("min", "max", "nanmin", "nanmax")
 # Machine instructions of a try: load, compute, compare and swap, look whether that succeeded, go back.
 IN_SHARED = {("f", 4): 5, ("f", 8): 6, ("i", 8): 7, ("u", 8): 7}
 IN_GLOBAL = 6
+OF_A_TRY = 4  # swap, compare, go back, and give way to other warps; before the first one the old value is copied
 LOOKS = 3  # of one that loads first, and goes on only where it would change something
 
 
@@ -62,7 +64,7 @@ def _is_word(dtype: np.dtype) -> bool:
     return dtype.kind in "iu" and dtype.itemsize == BANK_BYTES
 
 
-def _is_a_loop_in_global_memory(view: View, atomic: str) -> bool:
+def is_a_loop_in_global_memory(view: View, atomic: str) -> bool:
     """Likewise of global memory, which only adds floats by itself."""
     return view.data.dtype.kind == "f" and atomic in ("sub", *ORDERS)
 
@@ -83,17 +85,25 @@ class Counting:
         self.stored: dict[Buffer, tuple[int, int]] = {}  # this round's stores, by array: the first lane's byte, and sectors
         self.regrouping: Regrouping | None = None  # of the innermost loop, if lanes meet there otherwise than in the source
 
-    def count(self, view: View, place: Place, op: Operation, kind: int, atomic: str = "") -> None:
-        """Adds an access and what it moves to the row of its source line; `atomic`: which one it is."""
+    def count(
+        self, view: View, place: Place, op: Operation, kind: int, atomic: str = "",
+        tries: Sequence[np.ndarray] | None = None,
+    ) -> None:  # fmt: skip
+        """Adds an access and what it moves to the row of its source line.
+
+        `atomic`: which one it is; `tries`: of one that looks first (`tries_of_order`), the lanes that try, by round.
+        """
         space = view.buffer.space
         is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
         joined = op.store_joined if kind == prim.WRITE else op.joined
         is_sunk = op.is_sunk and not is_left_out
-        if kind == ATOMIC and (space != "global" or _is_a_loop_in_global_memory(view, atomic)):
+        if kind == ATOMIC and (space != "global" or is_a_loop_in_global_memory(view, atomic)):
             joined = None
         is_met = joined is not None and self.regrouping is None  # one with the other arm's access
         if is_left_out:
             row = self.books.left_out(op, place.mask)
+            if op.chosen_of:
+                self.books.issued(op, place.mask, op.slots)
         else:
             row = self.books.instruction(op, place.mask, not (is_met or is_sunk or op.has_own_accesses))
         if is_met and not is_left_out:
@@ -120,7 +130,7 @@ class Counting:
                 row[ADDRESSES] += place.mask.warps
                 row[INDEX_TERMS] += view.ndim * place.mask.warps
             if kind == ATOMIC:
-                self._count_global_atomic(row, view, place, op, atomic, joined)
+                self._count_global_atomic(row, view, place, op, atomic, joined, tries)
             else:
                 is_made = moves is row and not is_left_out
                 self._count_global(moves, view, place, op, kind, of_block=row, is_made=is_made)
@@ -217,6 +227,8 @@ class Counting:
     def count_register(self, mask: Mask, op: Operation, kind: int) -> None:
         """Counts an access to a local array that lies in registers."""
         self.books.left_out(op, mask)[_LOCAL[kind]] += mask.warps
+        if op.chosen_of:
+            self.books.issued(op, mask, op.slots)
 
     def keep(self, trace: Trace, view: View, place: Place, op: Operation, kind: int) -> None:
         """Keeps the first accesses of a source line, warp by warp, for pictures."""
@@ -379,22 +391,28 @@ class Counting:
         return count_prim.count_new_sectors(lanes, linear, origin, unit, stamps, others, stamp)
 
     def _count_global_atomic(
-        self, row: list[int], view: View, place: Place, op: Operation, atomic: str, joined: Operation | None
-    ) -> None:
+        self, row: list[int], view: View, place: Place, op: Operation, atomic: str, joined: Operation | None,
+        tries: Sequence[np.ndarray] | None,
+    ) -> None:  # fmt: skip
         buffer, lanes = view.buffer, place.mask.lanes
-        if _is_a_loop_in_global_memory(view, atomic):  # it begins with a load
-            tries = self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics, True, is_a_loop=True)
+        if is_a_loop_in_global_memory(view, atomic):  # it begins with a load
             made = self.books.made_instead(op)
+            before = made[GLOBAL[READ][2]]
             self._count_global(made, view, place, op, READ, of_block=made)
-            self.books.issued(op, place.mask, LOOKS if atomic in ORDERS else 1)
-            if atomic not in ORDERS:
-                self._issue_tries(row, place.mask, IN_GLOBAL, tries)
+            made[SLOT["look_lines"]] += made[GLOBAL[READ][2]] - before
+            if tries is None:
+                met = self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics, True, is_a_loop=True)
+                self.books.issued(op, place.mask, 1)
+                self._issue_tries(row, place.mask, IN_GLOBAL, met)
+            else:
+                self.books.issued(op, place.mask, LOOKS)
+                self._count_ordered(row, view, place, op, tries)
             return
         is_used = not op.is_ignored
         if self.regrouping is None and joined is None and not op.is_added_up_by_the_warp:
             self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics, is_used)
             return
-        unseen = np.empty(len(buffer.touched), np.uint8), np.empty(len(buffer.touched), np.int64)  # nobody reads these
+        unseen = _unseen(buffer)
         self._count_atomics(self.books.tally.source_row(op.line), view, place, lanes, *unseen, is_used)
         if self.regrouping is not None:
             self.regrouping.take(joined or op, view, place, ATOMIC)
@@ -402,6 +420,33 @@ class Counting:
             self.meeting.add(joined, view, place.by_lane, lanes, ATOMIC, TOGETHER)
         else:
             self._make_atomic(op, view, place)
+
+    def _count_ordered(
+        self, row: list[int], view: View, place: Place, op: Operation, tries: Sequence[np.ndarray]
+    ) -> None:
+        """A maximum or minimum that looks first: only lanes that found less, or more, go on, and try until they do not.
+
+        In the source it is an atomic of all lanes.
+        """
+        buffer, unseen = view.buffer, _unseen(view.buffer)
+        address = buffer.address + _field_offset(view)
+        looked = count_prim.count_atomics(
+            place.mask.lanes, place.by_lane, address, buffer.itemsize, unseen[0], buffer.atomics
+        )
+        source, made = self.books.tally.source_row(op.line), self.books.made_instead(op)
+        for slot, count in zip((*ATOMICS, USED), (looked[0], looked[1], looked[1]), strict=True):
+            source[slot] += count
+        source[GLOBAL_WORST] = max(source[GLOBAL_WORST], looked[2])
+        made[SLOT["looked_atomic_sectors"]] += looked[1]
+        before = made[ATOMICS[1]]
+        for number, where in enumerate(tries):
+            lanes = np.zeros(self.batch.size, np.bool_)
+            lanes[where] = True
+            tried = Place(place.linear, Mask(lanes, None))
+            self._count_atomics(made, view, tried, lanes, buffer.touched, unseen[1], True, is_a_loop=True)
+            instructions = OF_A_TRY if number else OF_A_TRY + 1
+            self.books.issued_by_some(row, instructions * tried.mask.warps, instructions * len(where))
+        made[SLOT["ordered_atomic_sectors"]] += made[ATOMICS[1]] - before
 
     def _make_atomic(self, op: Operation, view: View, place: Place) -> None:
         """Counts an atomic on global memory for the compiler only: of the lanes that carry it out, one for all or each."""
@@ -504,19 +549,35 @@ class Counting:
         words = -(-size_bytes // 4) * self.batch.warps
         row[SLOT["local_store_requests"]] += words
         row[SLOT["local_store_sectors"]] += words * LINE_BYTES // count_prim.SECTOR_BYTES
+        row[SLOT["local_store_lines"]] += words
         row[SLOT["local_wavefronts"]] += words
 
     def _count_local(self, row: list[int], view: View, place: Place, kind: int) -> None:
-        """Local memory interleaves a warp's threads: if all lanes use the same index, their accesses are coalesced."""
+        """Local memory interleaves a warp's threads word by word: a line holds a word of every lane.
+
+        So accesses are coalesced if all lanes use the same index, and eight bytes of a lane lie in two lines.
+        """
         itemsize, lanes = view.data.itemsize, np.arange(place.mask.lanes.size, dtype=np.int64)
         size = view.buffer.data.size // self.batch.size
-        linear = (place.by_lane - lanes * size) * WARP + lanes % WARP
-        scratch = np.zeros(size * itemsize + 2, np.uint8)
-        requests, sectors, lines, _ = count_prim.count_sectors(
-            place.mask.lanes, linear, 0, itemsize, self.period, scratch, MARK[READ]
-        )
+        begin = (place.by_lane - lanes * size) * itemsize
+        scratch = np.zeros(size * itemsize + 4, np.uint8)
+        sectors = lines = 0
+        for byte in range(0, itemsize, WORD_BYTES):
+            word, rest = np.divmod(begin + byte, WORD_BYTES)
+            linear = word * LINE_BYTES + lanes % WARP * WORD_BYTES + rest
+            _, in_sectors, in_lines, _ = count_prim.count_sectors(
+                place.mask.lanes, linear, 0, 1, self.period, scratch, MARK[READ]
+            )
+            sectors, lines = sectors + in_sectors, lines + in_lines
         row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
-        row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
+        if kind != READ:
+            row[SLOT["local_store_lines"]] += lines
+        row[SLOT["local_wavefronts"]] += max(place.mask.warps, -(-lines // LINES_PER_PASS))
+
+
+def _unseen(buffer: Buffer) -> tuple[np.ndarray, np.ndarray]:
+    """For an atomic that leaves no trace: nobody reads these."""
+    return np.empty(len(buffer.touched), np.uint8), np.empty(len(buffer.touched), np.int64)
 
 
 def _stamps_of(buffer: Buffer, kind: int) -> np.ndarray:

@@ -33,6 +33,7 @@ SHARED_BASE = 3  # the address of the block's shared memory, for each array
 CROWDED = 48  # sums and the like in registers: with 32 of them wrapped columns are kept there too, with 64 they are not
 UNSIGNED_ANEW = 2  # the address of a place by unsigned indices, which is not kept for each round of an unrolled loop then
 WRAPPED_ANEW = 6  # such a column: a sum of 64 bits, its sign, the length or 0, and the address
+CHOSEN_LOAD, CHOSEN_STORE = 2, 2  # for each element of a local array in registers: a comparison and a select
 SHARED_WRAP, SHARED_ADDRESS, SHARED_ROW = 3, 1, 1  # addresses of shared memory have 32 bits
 
 
@@ -53,6 +54,9 @@ class Addresses:
         space = reached.array.space
         if op.leaves_no_load and op not in self.found.stores or space == "local" and not op.is_of_local_memory:
             op.slots = 0
+            if op.chosen_of and not op.leaves_no_load:
+                self.of_element(self.updates.get(op, op), reached, way, op.has_cheap_address)
+                op.slots += (CHOSEN_STORE if op in self.found.stores else CHOSEN_LOAD) * op.chosen_of
             return
         if space == "constant" and self._is_fixed(reached):
             op.slots = 0  # a number in the instruction that uses it

@@ -52,6 +52,7 @@ class Integers:
         self.written_out = written_out
         self.rounds: dict[int, Sequence[int]] = {}  # by atom: a variable's values in an unrolled `while`
         self.lengths: dict[Operation, int] = {}  # the number of rounds of such loops
+        self.left_early: set[Operation] = set()  # of them, those that something not known may end before their last round
         self.behind: dict[Operation, Sequence[State]] = {}  # by such a loop around the present place: the states behind it
         self._numbers_of: dict[int, Hashable] = {}
         self._same: dict[Hashable, int] = {}  # what atoms are in whichever loop, by number
@@ -65,9 +66,11 @@ class Integers:
             if known and self.written_out.fits(op, len(known) // len(self.states)):
                 self.lengths[op] = len(known) // len(self.states)
                 in_all = frozenset.intersection(*map(frozenset, known))
+                if not rounds.behind:
+                    self.left_early.add(op)
                 self.rounds |= {number: [state[number] for state in known] for number in in_all}
                 self.states = known
-                if not any(isinstance(each, (Break, Return)) for each in everything_in(op.body)):
+                if rounds.behind and not any(isinstance(each, (Break, Return)) for each in everything_in(op.body)):
                     self.behind[op] = rounds.behind
             return
         values = self.values_of(op) if self.written_out.includes(op) else None

@@ -203,8 +203,11 @@ class LoopCosts:
 
     def of_while(self, op: While, amount: Form | None) -> None:
         """Likewise of a `while` loop; `amount`: by which its variable grows, if four rounds are done at a time."""
-        op.slots = 0 if op in self.integers.lengths else BRANCH
-        if op.slots and is_left_at_the_end(op.body):
+        is_written_out = op in self.integers.lengths
+        op.slots = 0 if is_written_out else BRANCH
+        if op in self.integers.left_early:
+            op.slots = BRANCH + self._told_behind(op)
+        if not is_written_out and is_left_at_the_end(op.body):
             op.slots += LEFT_AT_THE_END if self._reads_its_variable(op) else UNREAD_LEFT_AT_THE_END
         if amount is None:
             op.arriving = op.before = 0
@@ -218,6 +221,14 @@ class LoopCosts:
             op.before = ONLY_COUNTED_BEFORE
         if amount[1]:
             op.before += DIVIDED - (OUTSIDE if is_within else 0)
+
+    def _told_behind(self, op: While) -> int:
+        """The variables of an unrolled loop that are a number in each round, and asked for behind it: each is moved."""
+        behind = self.liveness.behind.get(op, frozenset())
+        return sum(
+            isinstance(key, tuple) and key[2] in behind and self.integers.constants_of(number) is not None
+            for number, key in ((each, self.integers.forms.key_of(each)) for each in self.integers.found.ends.get(op, {}))
+        )
 
     def left_over(self, op: For | While, shared: int, amount: Form | None) -> InFours | None:
         """What the rounds take that are done four at a time, `shared` in all, and those left over; None: there are none.

@@ -19,9 +19,12 @@ from autograder.simgpu.facts.forms import Form, Forms, wrapped
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.known_results import COMPARED
+from autograder.simgpu.operations.function_calls import everything_of
 from autograder.simgpu.operations.loops import While
+from autograder.simgpu.operations.operation import Operation
 
 MOST_ROUNDS = 64
+MOST_ASKED = 256  # likewise, where each round asks for something that is not known
 MOST_STATES = 512  # rounds of nested loops together
 
 State: TypeAlias = Mapping[int, int]
@@ -40,7 +43,7 @@ class UnrolledRounds:
     """What is known of a loop's rounds, one after the other, and of its variables behind it; nothing if there are none."""
 
     states: Sequence[State] = ()  # with those of the loops around
-    behind: Sequence[State] = ()  # one for each round of the unrolled loops around
+    behind: Sequence[State] = ()  # one for each round of the unrolled loops around; none where it may end earlier
 
 
 def rounds_of(loop: While, around: Sequence[State], found: Found, forms: Forms) -> UnrolledRounds:
@@ -51,18 +54,31 @@ def rounds_of(loop: While, around: Sequence[State], found: Found, forms: Forms) 
     condition = found.values.get(loop.condition)
     if not isinstance(condition, KnownNumber):
         return UnrolledRounds()
-    rounds, behind = list[State](), list[State]()
+    rounds, behind, is_sure = list[State](), list[State](), True
+    is_asked_at_once = not any(_is_of_memory(each, found) for each in everything_of(loop.condition))
     for outer in around:
-        own = _rounds_in(loop, condition.form, outer, found, forms)
-        if own is None or len(rounds) + len(own) - 1 > MOST_STATES:
+        own, are_all = _rounds_in(loop, condition.form, outer, found, forms, is_asked_at_once)
+        if not own or len(rounds) + len(own) - 1 > MOST_STATES:
             return UnrolledRounds()
         behind.append(own.pop())
         rounds += own
-    return UnrolledRounds(rounds, behind)
+        is_sure = is_sure and are_all
+    return UnrolledRounds(rounds, behind if is_sure else ())
 
 
-def _rounds_in(loop: While, condition: Form, outer: State, found: Found, forms: Forms) -> list[State] | None:
-    """The rounds of a loop in one round of those around it, and last what its variables are behind it."""
+def _is_of_memory(op: Operation, found: Found) -> bool:
+    """Whether an operand of `and` loads what only those threads may load for which those before it hold."""
+    return op in found.reached and found.reached[op].array.space != "local"
+
+
+def _rounds_in(
+    loop: While, condition: Form, outer: State, found: Found, forms: Forms, is_asked_at_once: bool
+) -> tuple[list[State], bool]:
+    """The rounds of a loop in one round of those around it, and last what its variables are behind it; none if unknown.
+
+    And whether it goes through all of them: a part of its condition that is not known may end it before. The compiler
+    unrolls such a loop only if it asks the whole condition at once, and if what it knows of it grows by a constant.
+    """
     begins, ends = found.begins.get(loop, {}), found.ends.get(loop, {})
     around = {number: value for number, value in outer.items() if number not in ends}
     state = dict(around)
@@ -72,17 +88,36 @@ def _rounds_in(loop: While, condition: Form, outer: State, found: Found, forms: 
         first = value_of(known.form, outer, forms) if isinstance(known, KnownNumber) else None
         if first is not None:
             state[number] = first
-    rounds: list[State] = []
-    while len(rounds) <= MOST_ROUNDS + 1:
+    rounds, are_all = list[State](), True
+    while len(rounds) <= 1 + (MOST_ROUNDS if are_all else MOST_ASKED):
         holds = value_of(condition, state, forms)
+        if holds is None and is_asked_at_once:
+            grow = {number: state[number] for number in state if _grows(number, ends) or number in around}
+            holds, are_all = _may_hold(condition, grow, forms), False
         if holds is None:
-            return None
+            break
         rounds.append(state)
         if not holds:
-            return rounds
+            return rounds, are_all
         after = {number: value_of(ends[number], state, forms) for number in ends if number in state}
         state = around | {number: value for number, value in after.items() if value is not None}
-    return None
+    return [], False
+
+
+def _grows(number: int, ends: Mapping[int, Form]) -> bool:
+    """Whether each round adds a constant to a variable."""
+    return number in ends and ends[number][1] == ((number, 1),)
+
+
+def _may_hold(condition: Form, state: State, forms: Forms) -> int | None:
+    """Whether a condition of several parts may hold, of which some are known: the compiler unrolls as many rounds."""
+    if condition[0] or len(condition[1]) != 1 or condition[1][0][1] != 1:
+        return None
+    key = forms.key_of(condition[1][0][0])
+    if not isinstance(key, tuple) or key[0] != ("and",):
+        return None
+    known = [each for each in (value_of(each, state, forms) for each in key[1]) if each is not None]
+    return int(all(known)) if known else None
 
 
 def value_of(form: Form, state: State, forms: Forms) -> int | None:

@@ -9,7 +9,6 @@ advance by one addition (8 instructions a round). Short loops of constant length
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Atom, Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownNumber, Unknown, varies
+from autograder.simgpu.facts.local_arrays import LocalArrays
 from autograder.simgpu.facts.registers import Registers
 from autograder.simgpu.facts.waiting import Waiting
 from autograder.simgpu.facts.wide_accesses import WideAccesses
@@ -44,6 +44,7 @@ class Rules:
         self.expanded = expanded
         self.registers = Registers(found, forms, written_out, expanded)
         self.arms = Arms(found, forms, expanded)
+        self.local_arrays = LocalArrays(found, forms, written_out, expanded)
         self.last: frozenset[Operation] = frozenset()  # branches after which the kernel ends
         self.last_loops: frozenset[Operation] = frozenset()  # loops after which it ends
         self.ends_of_arms: set[Operation] = set()  # branches that end an arm of another one
@@ -53,6 +54,7 @@ class Rules:
         ends = list(_last_in(body))
         self.last = frozenset(each for each in ends if isinstance(each, If))
         self.last_loops = frozenset(each for each in ends if isinstance(each, (For, While)))
+        self.local_arrays.of_kernel(body)
         self.conclude(body)
         WideAccesses(self.expanded).conclude(body)
 
@@ -68,7 +70,7 @@ class Rules:
             self.registers.note(part)
             self._access(part, self.found.reached[part], loops)
         elif part in self.expanded.found.at_one_of:
-            part.is_of_local_memory = bool(self.expanded.found.at_one_of[part] & self.arrays_in_memory)
+            part.is_of_local_memory = bool(self.expanded.found.at_one_of[part] & self.local_arrays.in_memory)
         if isinstance(part, FunctionCall):
             self._call(part, loops)
             for body in part.bodies.values():
@@ -133,7 +135,7 @@ class Rules:
     def _call(self, call: FunctionCall, loops: Sequence[Operation]) -> None:
         known = self.found.values.get(call)
         if isinstance(known, KnownArray) and known.space == "local":
-            call.is_of_local_memory = known.identity in self.arrays_in_memory
+            call.is_of_local_memory = known.identity in self.local_arrays.in_memory
         reached = self.found.reached.get(call)
         if reached is not None and not reached.varies and not self._varies_behind(call, reached, loops):
             call.is_added_up_by_the_warp = self._is_joined(call, reached.array.dtype)
@@ -168,7 +170,8 @@ class Rules:
             index is not None and self._is_kept(index, counting) for index in reached.indices
         )
         if reached.array.space == "local":
-            part.is_of_local_memory = reached.array.identity in self.arrays_in_memory
+            part.is_of_local_memory = reached.array.identity in self.local_arrays.in_memory
+            part.chosen_of = self.local_arrays.chosen_of(part)
         if reached.array.space == "shared" and isinstance(part, Subscript):
             outermost = next((each for each in loops if self.written_out.includes(each)), None)
             if outermost is not None and self._is_worked_out_before(reached, outermost):
@@ -199,24 +202,6 @@ class Rules:
                 is_counter = type(atom.key) is tuple and atom.key[0] == "counter" and self.written_out.includes(atom.key[1])
                 if loop in atom.loops and not is_counter:
                     return False
-        return True
-
-    @cached_property
-    def arrays_in_memory(self) -> frozenset[object]:
-        """Local arrays that cannot lie in registers, because some index is known only at run time, or which array is."""
-        met = (each for arrays in self.expanded.found.at_one_of.values() for each in arrays)
-        found: set[object] = {each for each in met if isinstance(each, tuple) and each[0] == "local"}
-        for reached in self.found.reached.values():
-            if reached.array.space == "local" and not all(map(self._is_known_early, reached.indices)):
-                found.add(reached.array.identity)
-        return frozenset(found)
-
-    def _is_known_early(self, index: Form | None) -> bool:
-        if index is None:
-            return False
-        for _, atom in self.forms.atoms_of(index):
-            if type(atom.key) is not tuple or atom.key[0] != "counter" or not self.written_out.includes(atom.key[1]):
-                return False
         return True
 
 

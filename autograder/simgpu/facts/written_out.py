@@ -18,7 +18,7 @@ from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownName, KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.facts.literals import is_literal
-from autograder.simgpu.facts.rounds import COMPUTED, CONDITIONS
+from autograder.simgpu.facts.rounds import COMPUTED, CONDITIONS, rounds_of
 from autograder.simgpu.operations.expressions import Constant, Local, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
@@ -45,6 +45,7 @@ BUDGET_FOR_LOCAL = 4000.0  # where the counter reaches a local array, whose elem
 # A loop inside whose bounds depend on the counter is still a loop when the compiler decides. With local arrays it goes
 # further here, if no branch is left inside, and further still with a third loop in the second.
 LOOP_INSIDE = 305.0
+WHILE_INSIDE = 45.0  # 12 rounds with one are unrolled, and 16 are not; 40 of an insertion sort of a local array
 BUDGET_OF_TWO, BUDGET_OF_THREE = 5450.0, 8600.0  # machine_code_emulator/loops_by_counters.json
 ROUND = 2.0  # the counter
 OPERATION = 2.0
@@ -80,6 +81,7 @@ NEVER = float("inf")
 LARGEST_OF_FOUR = 160.0  # bodies of `for` loops up to this size are done four rounds at a time
 WITH_A_LOOP = frozenset(f"math.{name}" for name in "sin cos tan fmod".split())  # of float32: for large numbers
 MOST_ROUNDS = 4096  # of the loops around a loop, together
+MOST_COUNTED = 64  # rounds of a loop in which a `while` goes by its counter
 
 
 class WrittenOut:
@@ -120,6 +122,17 @@ class WrittenOut:
         bounds = [each.form for each in (source.start, source.stop, source.step)]
         lengths = [_length(*each) if each[2] else NEVER for each in self._values_of(bounds)]
         return max(lengths, default=NEVER)
+
+    def counted(self, loop: For) -> Sequence[int]:
+        """The values of a loop's counter, if it is a range of constants; else none."""
+        source = self.found.values.get(loop.source)
+        if not isinstance(source, KnownRange):
+            return ()
+        bounds = source.start.constant, source.stop.constant, source.step.constant
+        known = [each for each in bounds if each is not None]
+        if len(known) < len(bounds) or not known[2] or _length(*known) > MOST_COUNTED:
+            return ()
+        return range(*known)
 
     def depends_on_others(self, loop: For) -> bool:
         """Whether a loop's bounds depend on anything but constants, such as counters of loops around it."""
@@ -268,7 +281,7 @@ class _Sizes:
 
     def of(self, part: Operation) -> float:
         if isinstance(part, While):
-            return NEVER
+            return self._inner_while(part)
         if isinstance(part, For):
             return self._inner(part)
         if isinstance(part, (If, Selection)) and (holds := self._holds(part.condition)) is not None:
@@ -321,13 +334,7 @@ class _Sizes:
     def _inner(self, part: For) -> float:
         """A loop inside this one."""
         if self.loops.depends_on_others(part):  # the compiler decides on it when the loops around are unrolled
-            inner = _Sizes(self.loops, part, (*self.around, self.loop, *self.inside))
-            size = LOOP_INSIDE + ROUND + inner.of(part.body)
-            self.depth = max(self.depth, 1 + inner.depth)
-            self.has_branches |= inner.has_branches
-            self.is_of_local_arrays |= inner.is_of_local_arrays
-            self.is_of_local_tables |= inner.is_of_local_tables
-            return size * self._times()
+            return self._decided_later(part, LOOP_INSIDE)
         rounds = self.loops.rounds(part)
         if rounds and not self.loops.includes(part):
             return NEVER
@@ -335,6 +342,26 @@ class _Sizes:
         size = self.of(part.body)
         del self.inside[part]
         return size
+
+    def _inner_while(self, part: While) -> float:
+        """A `while` loop inside this one: no hindrance if the round of this one says how often it goes round."""
+        if not isinstance(self.loop, For) or self.inside or self.around:
+            return NEVER
+        values = self.loops.counted(self.loop)
+        number = self.loops.forms.number_of(self.counters[0])
+        if not values or not rounds_of(part, [{number: each} for each in values], self.found, self.loops.forms).states:
+            return NEVER
+        return self._decided_later(part, WHILE_INSIDE)
+
+    def _decided_later(self, part: For | While, beside: float) -> float:
+        """A loop inside that is unrolled when this one is; `beside`: what it takes beside its body."""
+        inner = _Sizes(self.loops, part, (*self.around, self.loop, *self.inside))
+        size = beside + ROUND + inner.of(part.body)
+        self.depth = max(self.depth, 1 + inner.depth)
+        self.has_branches |= inner.has_branches
+        self.is_of_local_arrays |= inner.is_of_local_arrays
+        self.is_of_local_tables |= inner.is_of_local_tables
+        return size * self._times()
 
     def _times(self, form: Form | None = None) -> float:
         """How many values a round has of this, in the loops inside; without a form: one for each of their rounds."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.simgpu import primitives as prim
-from autograder.simgpu.counting.counting import Counting
+from autograder.simgpu.counting.counting import ORDERS, Counting, is_a_loop_in_global_memory
 from autograder.simgpu.counting.place import Place
 from autograder.simgpu.machine.addressing import Addressing
-from autograder.simgpu.machine.atomics import apply_atomic
+from autograder.simgpu.machine.atomics import apply_atomic, tries_of_order
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.ordering.access_reports import AccessReports
 from autograder.simgpu.ordering.lone_access import LoneAccess, may_be_alone
@@ -24,7 +24,7 @@ from autograder.simgpu.values.values import NUMBERS, Indices, Number, Value
 
 MANY = 4096  # lanes from which on a loop of our own beats NumPy's `take`
 LOOKS_AT_VALUES = False  # whether `store` looks at what is stored: then no loop of one thread stores but by it
-READ, WRITE, ATOMIC = prim.READ, prim.WRITE, prim.ATOMIC
+READ, WRITE, ATOMIC, WARP = prim.READ, prim.WRITE, prim.ATOMIC, prim.WARP
 MAY_CHANGE_NOTHING = {"cas", "exch", "max", "min", "nanmax", "nanmin", "and_", "or_"}  # a loop around one may stand still
 
 
@@ -172,15 +172,21 @@ class Memory:
         if view.read_only:
             raise op.fault(*cannot_be_written(view))
         place = self.addressing.locate(view, indices, mask, op, ATOMIC)
-        self.counting.count(view, place, op, ATOMIC, operation)
-        self.ordering.check(view, place, op, ATOMIC, reads=operation != "exch" or want_old)
         data, active = view.data, place.mask.active
+        where = slice(None) if active == self.batch.size else place.mask.where
+        cast = [self.cast(v, data.dtype, place.mask, view, op) for v in values] if active else []
+        operands = [v[where] if isinstance(v, np.ndarray) else np.full(active, v) for v in cast]
+        elements = place.by_lane[where]
+        tries = None
+        if active and operation in ORDERS and is_a_loop_in_global_memory(view, operation):
+            lanes = place.mask.where
+            tries = [
+                lanes[each] for each in tries_of_order(operation, data[elements], operands[0], elements, lanes // WARP)
+            ]  # fmt: skip
+        self.counting.count(view, place, op, ATOMIC, operation, tries)
+        self.ordering.check(view, place, op, ATOMIC, reads=operation != "exch" or want_old)
         old = np.zeros(self.batch.size, data.dtype) if want_old else None
         if active:
-            where = slice(None) if active == self.batch.size else place.mask.where
-            cast = [self.cast(v, data.dtype, place.mask, view, op) for v in values]
-            operands = [v[where] if isinstance(v, np.ndarray) else np.full(active, v) for v in cast]
-            elements = place.by_lane[where]
             held = data[elements] if operation in MAY_CHANGE_NOTHING else None
             tickets = self.tickets
             before = apply_atomic(operation, data, elements, operands, want_old or tickets is not None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -64,6 +64,31 @@ _EXCHANGES: dict[np.dtype, Callable[..., None]] = {
     )(_exchange)
     for name in ("int32", "int64", "uint32", "uint64")
 }
+
+
+def _takes_the_place(order: str, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Whether each number takes an old one's place: Numba's loop for a float's maximum or minimum looks first."""
+    takes: np.ndarray = np.less(old, new) if order.endswith("max") else np.greater(old, new)
+    if order.startswith("nan"):
+        takes |= np.isnan(old) & ~np.isnan(new)
+    return takes
+
+
+def tries_of_order(
+    order: str, old: np.ndarray, new: np.ndarray, linear: np.ndarray, warps: np.ndarray
+) -> Iterator[np.ndarray]:
+    """By round of Numba's loop for a float's maximum or minimum: which lanes try to store (their places in `new`, int64).
+
+    All look at the same time, at `old`. Of a warp's lanes at one element the first one's compare-and-swap succeeds; the
+    others find its number there, and go round again if theirs takes its place.
+    """
+    left = np.flatnonzero(_takes_the_place(order, old, new))
+    span = int(linear.max(initial=0)) + 1
+    while left.size:
+        yield left
+        _, first, mine = np.unique(warps[left] * span + linear[left], return_index=True, return_inverse=True)
+        found = new[left][first][mine.reshape(-1)]
+        left = left[_takes_the_place(order, found, new[left])]
 
 
 def apply_atomic(

@@ -40,10 +40,10 @@ class Operation:
     """
 
     __slots__ = (
-        "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
-        "is_ahead", "is_ignored", "follows_a_store", "is_folded", "wraps", "multiplies", "divides_in_parts",
-        "leaves_no_load", "leaves_no_store", "has_own_accesses", "by_round", "joined", "store_joined", "is_selected",
-        "is_sunk", "slots", "once", "double_slots", "_made_of", "_everything",
+        "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "chosen_of",
+        "is_added_up_by_the_warp", "is_ahead", "is_ignored", "follows_a_store", "is_folded", "wraps", "multiplies",
+        "divides_in_parts", "leaves_no_load", "leaves_no_store", "has_own_accesses", "by_round", "joined",
+        "store_joined", "is_selected", "is_sunk", "slots", "once", "double_slots", "_made_of", "_everything",
     )  # fmt: skip
 
     def __init__(self, node: ast.AST, function: Function) -> None:
@@ -56,6 +56,7 @@ class Operation:
         self.is_under_atomic = False  # reached only if a condition on an atomic's result allows it: see tickets.py
         self.has_cheap_address = False  # of an access in a loop: the compiler keeps it, or advances it by one addition
         self.is_of_local_memory = False  # of an access: to a local array that no registers can hold
+        self.chosen_of = 0  # of an access to an array in registers: of so many one is chosen at run time
         self.is_added_up_by_the_warp = False  # of an atomic: one lane carries it out for its whole warp
         self.is_ahead = False  # of a load from global memory: its value is used only after much other work
         self.is_ignored = False  # of a call: nothing takes what it gives, or a variable that nothing reads

@@ -255,7 +255,7 @@ class RecordingMemory:
 
     def _register(self, view: View, indices: Indices, op: Operation) -> int:
         registers = view.buffer.registers
-        if registers is None or op.is_of_local_memory or not registers.is_whole(view):
+        if registers is None or op.is_of_local_memory or op.chosen_of or not registers.is_whole(view):
             raise NotRecorded("another array")
         element = 0
         for index, extent, stride in zip(indices, view.shape, view.strides, strict=True):

@@ -123,11 +123,10 @@ QUOTIENTS = {
     "loads behind remainders": "s = a[x[i] % n]\nz = a[x[i] % n] * a[i]\no[i] = s + z",
     "remainder by a number again": "c = x[i]\nz = c % 7\nw0 = c % 7\np[i] = z * 3 + w0 * n",
 }
-# Known to be off. A small array of one dimension in a loop that stays is a choice among registers, which takes two
-# instructions an element; two unsigned remainders with nothing between them share the branch; of 144 local elements some
+# Known to be off: two unsigned remainders with nothing between them share the branch; of 144 local elements some
 # are spilled.
 OFF = (
-    "leaves at the end, one dimension", "unsigned remainder again", "triangle of a factor, 12",
+    "unsigned remainder again", "triangle of a factor, 12",
 )  # fmt: skip
 SIZES, ROUNDS, STATEMENTS = (3, 5, 8, 12, 16), (8, 12, 16, 24), (10, 40, 160)
 
