@@ -77,9 +77,11 @@ def _rounds_in(
     """The rounds of a loop in one round of those around it, and last what its variables are behind it; none if unknown.
 
     And whether it goes through all of them: a part of its condition that is not known may end it before. The compiler
-    unrolls such a loop only if it asks the whole condition at once, and if what it knows of it grows by a constant.
+    unrolls such a loop only if it asks the whole condition at once, and if what it knows of it grows by a constant, or, with
+    a local array in it, falls.
     """
     begins, ends = found.begins.get(loop, {}), found.ends.get(loop, {})
+    is_of_local = any(each in found.reached and found.reached[each].array.space == "local" for each in everything_of(loop))
     around = {number: value for number, value in outer.items() if number not in ends}
     state = dict(around)
     for number in ends:
@@ -92,8 +94,8 @@ def _rounds_in(
     while len(rounds) <= 1 + (MOST_ROUNDS if are_all else MOST_ASKED):
         holds = value_of(condition, state, forms)
         if holds is None and is_asked_at_once:
-            grow = {number: state[number] for number in state if _grows(number, ends) or number in around}
-            holds, are_all = _may_hold(condition, grow, forms), False
+            counted = {number: state[number] for number in state if number in around or _goes_on(number, ends, is_of_local)}
+            holds, are_all = _may_hold(condition, counted, forms), False
         if holds is None:
             break
         rounds.append(state)
@@ -104,9 +106,9 @@ def _rounds_in(
     return [], False
 
 
-def _grows(number: int, ends: Mapping[int, Form]) -> bool:
-    """Whether each round adds a constant to a variable."""
-    return number in ends and ends[number][1] == ((number, 1),)
+def _goes_on(number: int, ends: Mapping[int, Form], is_of_local: bool) -> bool:
+    """Whether each round adds a constant to a variable, or takes one off where a local array is reached."""
+    return number in ends and ends[number][1] == ((number, 1),) and (ends[number][0] > 0 or is_of_local)
 
 
 def _may_hold(condition: Form, state: State, forms: Forms) -> int | None:

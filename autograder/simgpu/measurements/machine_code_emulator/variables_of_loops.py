@@ -3,8 +3,8 @@
     python -m autograder.simgpu.measurements.machine_code_emulator.variables_of_loops   # wheels, cc; no GPU; minutes
 
 Loops that stay loops, since more than their counter ends them; arms of branches that give variables the values of others;
-`while` loops that count to nothing but their end; loops that `if ...: break` leaves, first, in between or last; elements by
-unsigned indices.
+`while` loops that count to nothing but their end, or to a constant at the most; loops that `if ...: break` leaves, first,
+in between or last; elements by unsigned indices.
 
 Writes variables_of_loops.json: the warp instructions of each kernel, by the emulator. facts/copies.py, facts/loop_costs.py,
 facts/short_arms.py and facts/addresses.py are held to it.
@@ -88,6 +88,19 @@ BROKEN = {
     "first": "if a >= c + 100000:; |break; a = {}; b = b * a + x[5]",
     "in between": "a = {}; if a >= c + 100000:; |break; b = b * a + x[5]",
 }
+# Loops that go from a constant to a constant R at the most, and that something else may end.
+BOUNDED = {
+    "product": "k = 0\nwhile k < R and a < 100000:\n    a = a * b + x[7]\n    k += 1\n",
+    "product, asked before": "k = 0\nwhile a < 100000 and k < R:\n    a = a * b + x[7]\n    k += 1\n",
+    "down": "k = R\nwhile k > 0 and a < 100000:\n    a = a * b + x[k]\n    k -= 1\n",
+    "by two": "k = 0\nwhile k < R and a < 100000:\n    a = a * b + x[7]\n    k += 2\n",
+    "asked of memory": "k = 0\nwhile k < R and x[(i + k) & 511] < 100000:\n    a = a * b + x[7]\n    k += 1\n",
+    "halved": "k = R\nwhile k > 0 and a < 100000:\n    a = a * b + x[k]\n    k >>= 1\n",
+    "in a loop": "k = 0\nfor p in range(1, R):\n    k = p\n    while k > 0 and a < 100000:\n        a = a * b\n"
+    "        k -= 1\n    c += a\n",
+    "in a loop, upwards": "k = 0\nfor p in range(1, R):\n    k = 0\n    while k < p and a < 100000:\n        a = a * b\n"
+    "        k += 1\n    c += a\n",
+}
 PLACES = {
     "element": "y[x[i]]",
     "a constant behind it": "y[x[i] + 3]",
@@ -140,6 +153,9 @@ def _all() -> Iterator[tuple[str, str]]:
             for rounds in (64, 500):
                 loop = f"for j in range({rounds}):\n{{body}}"
                 yield f"broken {where}, {rounds} rounds, {value}, f4", _loop(loop, body.format(value), "a - b")
+    for name, loop in BOUNDED.items():
+        for rounds in (4, 8, 16) if "in a loop" in name else (4, 16, 64, 200):
+            yield f"bounded, {name}, {rounds}, f4", _loop(loop.replace("R", str(rounds)), "pass", "a - b + c + k")
     for name, place in PLACES.items():
         for each in ("u1", "u4"):
             for other in ("f4", "f8", "u1"):
@@ -156,6 +172,8 @@ OFF = (  # by more than an eighth: copies that coincide, or that are made althou
     "break last, old one, a - b, f4",
     "break last, old one, a - b, f8",
     "break last, three, a - b, f8",
+    *(f"bounded, asked of memory, {rounds}, f4" for rounds in (16, 64, 200)),  # its address
+    *(f"bounded, in a loop{each}, f4" for each in (", 4", ", 8", ", upwards, 16")),
 )
 
 
