@@ -44,7 +44,8 @@ def test_a_choice_among_registers_takes_the_instructions_of_machine_code() -> No
 def counted(body: str, dtype: str) -> Counters:
     """Counts of a warp, lane i of which reads i from x."""
     source = f"def kernel(x, o):\n    i = cuda.grid(1)\n    a = cuda.local.array(16, {dtype})\n"
-    kernel = quotients_and_functions.function_of(source + "".join(f"    {each}\n" for each in body.split("; ")), {})
+    source += "".join(f"    {each.replace('|', '    ')}\n" for each in body.split("; "))
+    kernel = quotients_and_functions.function_of(source, {})
     return launch_once(kernel, 1, 32, np.arange(32, dtype=np.int32), np.zeros(32, dtype)).compiled
 
 
@@ -62,6 +63,29 @@ def test_local_memory_has_a_word_of_every_lane_in_a_line(dtype: str, same: int, 
     lines = {"float64": 32, "float32": 16, "uint8": 4}[dtype]
     cleared = 16 * np.dtype(dtype).itemsize // 4
     assert each.local_store_lines == cleared + lines and one.local_store_lines == cleared + words
+
+
+@pytest.mark.parametrize(
+    ("name", "sectors"),
+    [
+        ("table, 8 of i8", 64), ("table, 16 of f8", 128), ("counts, 24 of i8", 446), ("votes, 16 of i4", 191),
+        ("insertion sort, 10 of i4", 312), ("best of all, 12 of i4", 609), ("up to n, 24 of i4", 140),
+    ],
+)  # fmt: skip
+def test_stores_to_local_memory_are_as_many_as_an_h200_counts(name: str, sectors: int) -> None:
+    """Numba clears a new array where the kernel begins: in vain, if that stores to all elements before it branches.
+
+    `l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum` of these kernels; the last one stores to some elements alone.
+    """
+    assert FOUND[name].local_store_sectors == sectors
+
+
+def test_behind_a_guard_an_array_is_cleared_although_all_elements_are_stored_to() -> None:
+    """As an H200's counters had it of levinson_durbin."""
+    filled = "for k in range(16):; |a[k] = k; o[i] = a[x[i] % 16]"
+    guarded = "if i < 32:; |for k in range(16):; ||a[k] = k; |o[i] = a[x[i] % 16]"
+    once, twice = (counted(each, "float64").local_store_sectors for each in (filled, guarded))
+    assert (once, twice) == (16 * 8, 2 * 16 * 8)
 
 
 def test_a_place_that_loops_written_out_or_constants_say_is_known_early() -> None:

@@ -24,8 +24,10 @@ from autograder.simgpu.facts.known import KnownArray
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.function_calls import FunctionCall, everything_of
 from autograder.simgpu.operations.loops import For, While
-from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.statements import UpdateElement
+from autograder.simgpu.operations.operation import Operation, everything_in
+from autograder.simgpu.operations.operators import Junction
+from autograder.simgpu.operations.statements import Break, Continue, If, Return, UpdateElement
+from autograder.simgpu.operations.steps import Block
 
 WORD = 4  # bytes of an element that may be chosen among registers
 MOST_ELEMENTS = 8
@@ -43,9 +45,12 @@ class LocalArrays:
         self.written_out = written_out
         self.expanded = expanded
         self._copies: dict[Operation, int] = {}  # by access: how often machine code has it
+        self.cleared_in_vain: set[Hashable] = set()  # arrays all of whose elements are stored to before anything branches
 
     def of_kernel(self, body: Operation) -> None:
         """Looks at all accesses of a kernel and of the functions that it calls."""
+        if isinstance(body, Block):
+            self._note_stored_to(body)
         self._go_through(body, ())
 
     @cached_property
@@ -94,6 +99,35 @@ class LocalArrays:
                 self._go_through(body.body, loops)
         for each in part.parts():
             self._go_through(each, loops)
+
+    def _note_stored_to(self, body: Block) -> None:
+        """Notes arrays all of whose elements a kernel stores to before anything branches: Numba clears them in vain.
+
+        It clears them where the kernel begins, so that a guard before the first store is a branch.
+        """
+        rounds, stored, loaded = self.expanded.pieces.rounds, defaultdict[Hashable, int](int), set[Hashable]()
+        for statement in body.statements:
+            inside = everything_in(statement)
+            if any(map(self._may_branch, inside)):
+                break
+            updated = {each.reached for each in inside if isinstance(each, UpdateElement)}
+            for each in inside:
+                reached = self.found.reached.get(each)
+                if reached is None or reached.array.space != "local":
+                    continue
+                array = reached.array
+                if each in updated or each not in self.found.stores or not self._is_known_early(reached):
+                    loaded.add(array.identity)
+                elif array.identity not in loaded:
+                    stored[array.identity] += len(rounds.get(each, ()))
+                    if stored[array.identity] >= _elements(array):
+                        self.cleared_in_vain.add(array.identity)
+
+    def _may_branch(self, part: Operation) -> bool:
+        if isinstance(part, For):
+            return not self.written_out.includes(part)
+        has_body = isinstance(part, FunctionCall) and bool(part.bodies)
+        return has_body or isinstance(part, (If, While, Junction, Return, Break, Continue))
 
     def _copies_in(self, loops: Sequence[Operation]) -> int:
         """How often machine code has what stands in these loops, outermost first, beside the rounds of written-out ones."""

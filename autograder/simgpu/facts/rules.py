@@ -136,6 +136,7 @@ class Rules:
         known = self.found.values.get(call)
         if isinstance(known, KnownArray) and known.space == "local":
             call.is_of_local_memory = known.identity in self.local_arrays.in_memory
+            call.leaves_no_store = known.identity in self.local_arrays.cleared_in_vain
         reached = self.found.reached.get(call)
         if reached is not None and not reached.varies and not self._varies_behind(call, reached, loops):
             call.is_added_up_by_the_warp = self._is_joined(call, reached.array.dtype)

@@ -332,7 +332,8 @@ class Machine:
         buffer = Buffer(np.empty(max(1, size) * self.batch.size, dtype), 0, "local")
         if op.is_of_local_memory:
             self.local_bytes += size * dtype.itemsize
-            self.counting.count_clearing(op, size * dtype.itemsize)
+            if not op.leaves_no_store:
+                self.counting.count_clearing(op, size * dtype.itemsize)
         offset = np.arange(self.batch.size, dtype=np.int64) * max(1, size)
         buffer.registers = LocalRegisters(offset, buffer.data.reshape(self.batch.size, -1))
         return self._make_view(op, buffer, offset, extents, dtype)
