@@ -44,7 +44,7 @@ class LocalArrays:
         self.forms = forms
         self.written_out = written_out
         self.expanded = expanded
-        self._copies: dict[Operation, int] = {}  # by access: how often machine code has it
+        self._copies = defaultdict[Operation, int](int)  # how often machine code has an operation
         self.cleared_in_vain: set[Hashable] = set()  # arrays all of whose elements are stored to before anything branches
 
     def of_kernel(self, body: Operation) -> None:
@@ -84,14 +84,14 @@ class LocalArrays:
         if any(isinstance(each, FunctionCall) for each in accesses):
             return False  # atomics
         elements = max(map(_elements, arrays))
-        choices = elements * sum(self._copies.get(each, 1) for each in accesses)
+        choices = elements * sum(self._copies[each] for each in accesses)
         return 0 < elements <= MOST_ELEMENTS and choices <= MOST_CHOSEN
 
     def _go_through(self, part: Operation, loops: tuple[Operation, ...]) -> None:
-        rounds = max(1, len(self.expanded.pieces.rounds.get(part, ())))
-        self._copies[part] = self._copies.get(part, 0) + rounds * self._copies_in(loops)
-        if isinstance(part, UpdateElement):  # loads and stores
-            self._copies[part.reached] = rounds * self._copies_in(loops)
+        times = max(1, len(self.expanded.pieces.rounds.get(part, ()))) * self._copies_in(loops)
+        self._copies[part] += times
+        if isinstance(part, UpdateElement):  # it loads and stores
+            self._copies[part.reached] += times
         if isinstance(part, (For, While)):
             loops = (*loops, part)
         if isinstance(part, FunctionCall):

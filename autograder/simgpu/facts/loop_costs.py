@@ -225,9 +225,10 @@ class LoopCosts:
     def _told_behind(self, op: While) -> int:
         """The variables of an unrolled loop that are a number in each round, and asked for behind it: each is moved."""
         behind = self.liveness.behind.get(op, frozenset())
+        keys = {number: self.integers.forms.key_of(number) for number in self.found.ends.get(op, {})}
         return sum(
             isinstance(key, tuple) and key[2] in behind and self.integers.constants_of(number) is not None
-            for number, key in ((each, self.integers.forms.key_of(each)) for each in self.integers.found.ends.get(op, {}))
+            for number, key in keys.items()
         )
 
     def left_over(self, op: For | While, shared: int, amount: Form | None) -> InFours | None:
