@@ -106,7 +106,8 @@ class Addresses:
                 length = self.placing.read_of(("extent", reached.array.identity, reached.array.base, place))
                 self.placing.needed(at, READ, length, [], way)
             before = at.slots
-            self.placing.needed(at, SHARED_WRAP if is_small else WRAP, wrapped, [index], way)
+            anew = space == "shared" and index is not None and self.integers.adds_in_each_round(index)
+            self.placing.needed(at, SHARED_WRAP + anew if is_small else WRAP, wrapped, [index], way)
             at.wraps = at.wraps or at.slots > before
         if self.is_strided(reached):
             (index,) = reached.indices

@@ -462,7 +462,10 @@ class Arithmetic:
         return literal_value(op, self.found) if constant is None else float(constant)
 
     def is_a_rotation(self, op: Binary) -> bool:
-        """Whether this is `v << n | v >> 32 - n` of unsigned numbers, one instruction for each 32 bits of the result."""
+        """Whether this is `v << n | v >> 32 - n` of unsigned numbers, one instruction for each 32 bits of the result.
+
+        Of 64 bits whose high half is zero, the low half is such a result too.
+        """
         one, other = op.left, op.right
         if op.kind is not ast.BitOr or not isinstance(one, Binary) or not isinstance(other, Binary):
             return False
@@ -476,7 +479,12 @@ class Arithmetic:
         if dtype is None or dtype.kind != "u":
             return False
         amounts = [self.integers.constant(self.found.values.get(each.right)) for each in (one, other)]
-        return None not in amounts and sum(filter(None, amounts)) == 8 * dtype.itemsize
+        if None in amounts:
+            return False
+        bits = sum(filter(None, amounts))
+        brought_down = (one if one.kind is ast.RShift else other).left
+        is_of_a_half = bits == REGISTER and self.halves.is_low(op) and self.halves.is_natural(brought_down)
+        return bits == 8 * dtype.itemsize or is_of_a_half
 
     def _is_short(self, op: Operation) -> bool:
         """Whether 16 bits hold an integer, by its type, a mask or a shift; the compiler does not add up sums for that."""

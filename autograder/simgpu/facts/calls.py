@@ -29,6 +29,7 @@ OF_SEVERAL = {2: 2, 4: 2, 8: 3}  # each step of the least or greatest of more th
 IN_COMMON = {"sin": "cos", "cos": "sin"}  # of one angle: what brings it into the first quadrant
 REDUCED = {False: 7, True: 3}  # instructions that the second of them has less, of float32 and of float64
 OF_A_STATE = 2  # loads of a random generator's state, or stores
+EXCHANGES = "numba.cuda.shfl"  # an instruction for each register that lanes exchange
 BRANCHES = 10  # instructions of a function from which on it has branches of its own, and stays behind a condition
 WITH_SUBROUTINES = ("sqrt", "sin", "cos", "tan")  # of float64: for some numbers they call one
 COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
@@ -104,7 +105,7 @@ class Calls:
         are_numbers = bool(given) and all(isinstance(self.found.values.get(each), KnownNumber) for each in op.arguments)
         counted = of_function(path, given, is_fast=self.arithmetic.is_fast) if are_numbers else None
         if counted is None:
-            op.slots = 1
+            op.slots = 2 if path.startswith(EXCHANGES) and self._is_of_two_registers(op) else 1
             return
         is_double = np.dtype(np.float32) not in given
         constants = counted.constants
@@ -124,6 +125,10 @@ class Calls:
             op.slots += constants // 2 if are_two_at_once else constants
         else:
             self.placing.place(op, constants, [])
+
+    def _is_of_two_registers(self, op: Operation) -> bool:
+        dtype = self.arithmetic.dtype_of(op)
+        return dtype is not None and dtype.itemsize > 4 and not self.arithmetic.halves.is_low(op)
 
     def _is_alone(self, op: FunctionCall, around: Operation) -> bool:
         """Whether a loop has no other function with branches of its own, and no quotient of floats."""

@@ -324,7 +324,7 @@ class Halves:
 
     def _ask(self, op: Operation, is_whole: bool) -> None:
         """Notes for which half of a value somebody asks, and what follows for what it is made of."""
-        is_whole = is_whole and self.bits(op) > REGISTER
+        is_whole = is_whole and self.bits(op) > REGISTER and not self._is_extended_by_zeros(op)
         if isinstance(op, Local):
             if is_whole:
                 self._asked.add(_key(op))
@@ -344,6 +344,18 @@ class Halves:
             self._ask_of_call(op, is_whole)
         else:
             self._ask_of_parts(op)
+
+    def _is_extended_by_zeros(self, op: Operation) -> bool:
+        """Whether `&`, `|` or `^` gives what 32 bits hold without a sign, as of two uint32.
+
+        The compiler does not look through rounds of a loop for that.
+        """
+        if not isinstance(op, Binary) or op.kind not in (ast.BitAnd, ast.BitOr, ast.BitXor):
+            return False
+        if self.bits(op) != REGISTER + 1 or not self.is_natural(op):
+            return False
+        known = self.found.values.get(op)
+        return isinstance(known, KnownNumber) and not self.forms.is_made_of(known.form, "round")
 
     def _ask_of_call(self, op: FunctionCall, is_whole: bool) -> None:
         self._ask(op.callee, True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from autograder.simgpu.facts.forms import Form, Forms, Terms
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber, KnownRange, KnownTuple
-from autograder.simgpu.facts.rounds import CONDITIONS, MOST_STATES, State, rounds_of, value_of
+from autograder.simgpu.facts.rounds import CONDITIONS, MOST_STATES, State, rounds_of, rounds_of_for, value_of
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
@@ -75,8 +75,16 @@ class Integers:
             return
         values = self.values_of(op) if self.written_out.includes(op) else None
         if values is not None and len(values) * len(self.states) <= MOST_STATES:
-            number = self.forms.number_of(self.forms.atom(("counter", op)))
-            self.states = [{**state, number: value} for state in self.states for value in values]
+            found = rounds_of_for(op, self.states, self.found, self.forms, self._counted)
+            own = set(self.found.ends.get(op, ())).intersection(*found.states)
+            self.rounds |= {number: [state[number] for state in found.states] for number in own}
+            self.states = found.states
+            if own and not any(isinstance(each, (Break, Return)) for each in everything_in(op.body)):
+                self.behind[op] = found.behind
+
+    def _counted(self, op: For) -> Sequence[int]:
+        """The values of the counter of an unrolled loop."""
+        return self.values_of(op) or () if self.written_out.includes(op) else ()
 
     def leave(self, op: For | While, before: Sequence[State]) -> None:
         """Leaves a loop; behind an unrolled `while`, its variables are what they were when its condition failed."""
@@ -104,6 +112,11 @@ class Integers:
             (number, factor) for number, factor in form[1] if self.constants_of(number) is None
         )
 
+    def adds_in_each_round(self, form: Form) -> bool:
+        """Whether the counters of unrolled `for` loops add something else than 0 to a sum in each of their rounds."""
+        moved = form[0], tuple(each for each in form[1] if each[0] not in self.rounds and self.constants_of(each[0]))
+        return bool(moved[1]) and all(value_of(moved, state, self.forms) for state in self.states)
+
     def without_constant(self, form: Form) -> Form:
         """A sum without its constants."""
         return 0, self.without_counters(form)[1]
@@ -129,9 +142,11 @@ class Integers:
         return least, most, self.without_counters(form)[1]
 
     def _is_made_of_counters(self, number: int) -> bool:
-        """Whether an atom is computed from counters of unrolled `for` loops."""
+        """Whether an atom is computed from counters of unrolled `for` loops, and comes back to some of its values."""
         inside = self.forms.inside(number)
-        return bool(inside) and self.constants_of(number) is not None and not any(each in self.rounds for each in inside)
+        if not inside or self.constants_of(number) is None or any(each in self.rounds for each in inside):
+            return False
+        return len(self._in_states(number)) < len(self.states)
 
     def _numbers_in_rounds(self, number: int) -> Sequence[int] | None:
         """`constants_of`; of what is computed from counters, what that comes to in the rounds of the loops around."""

@@ -121,6 +121,26 @@ PURE: dict[str, Rule] = {
     "numba.cuda.brev": _common,
     "builtins.round": lambda dtypes: nt.INT64 if len(dtypes) == 1 else dtypes[0],
 }
+
+
+def _shuffled(dtypes: Sequence[np.dtype | None]) -> np.dtype | None:
+    """Numba exchanges numbers of 32 or 64 bits: floats, and integers with a sign, which have to hold what it is given."""
+    value = dtypes[1] if len(dtypes) > 1 else None
+    if value is None or value.kind not in "biuf":
+        return None
+    is_wide = value.itemsize > 4 or value == np.uint32
+    if value.kind == "f":
+        return nt.FLOAT64 if is_wide else nt.FLOAT32
+    return nt.INT64 if is_wide else nt.INT32
+
+
+# Functions whose result depends on what other lanes do, or on when they are called.
+OF_OTHERS: dict[str, Rule] = {
+    **{f"numba.cuda.shfl{way}_sync": _shuffled for way in ("", "_up", "_down", "_xor")},
+    **{f"numba.cuda.{name}_sync": _always(nt.BOOL) for name in ("all", "any", "eq")},
+    **{f"numba.cuda.{name}": _always(nt.INT32) for name in ("ballot_sync", "match_any_sync")},
+    **{f"numba.cuda.{name}": _always(np.dtype(np.uint32)) for name in ("activemask", "lanemask_lt")},
+}
 BY_LANE: frozenset[str] = frozenset()  # of these, functions with another result in each lane for the same operands
 
 ARRAY_MAKERS = {"numba.cuda.shared.array": "shared", "numba.cuda.local.array": "local"}

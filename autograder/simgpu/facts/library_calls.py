@@ -134,7 +134,8 @@ class LibraryCalls:
             self.memory.change(arguments[0], scope)
         elif arguments:
             self.memory.write_anywhere(arguments[0], scope)
-        return KnownNumber(None, self.atomics.result(op), True)
+        dtype = arguments[0].dtype if arguments and isinstance(arguments[0], KnownArray) else None
+        return KnownNumber(dtype, self.atomics.result(op), True)
 
     def _draw(self, op: FunctionCall, path: str, arguments: Sequence[Known], scope: Scope) -> Known:
         """A random number: the state of a generator, an element of an array, is loaded and stored."""
@@ -159,7 +160,9 @@ class LibraryCalls:
     def _any_other(self, op: FunctionCall, path: str, given: Given, scope: Scope) -> Known:
         """A function without a rule. It may do anything with arrays that it is given, unless it is known only to read."""
         key = ("call", path, op, self.memory.epoch, self.here.rounds)
-        known = self.results.of_pure(key, given.all, None, differs=True)
+        dtypes = [each.dtype if isinstance(each, KnownNumber) else None for each in given.all]
+        rule = library.OF_OTHERS.get(path)
+        known = self.results.of_pure(key, given.all, rule and rule(dtypes), differs=True)
         arrays = frozenset().union(*map(arrays_in, given.all))
         if not arrays:
             return known

@@ -88,7 +88,7 @@ class LoopCosts:
         For that it computes the number of rounds beforehand. It does so if the condition compares a variable with a value
         that the loop does not change, if the variable grows by the same amount each round, and if nothing in the loop waits
         for other threads or leaves the loop. An amount known only at run time, such as the threads of the grid, takes a
-        division.
+        division; it does not divide where a thread's place goes on by the size of a block or of the grid, both of 32 bits.
         """
         condition = loop.condition
         if loop in self.integers.lengths or not isinstance(condition, Compare) or len(condition.kinds) != 1:
@@ -98,7 +98,17 @@ class LoopCosts:
         amounts = [each for each in advancing if each is not None]
         if len(amounts) != 1 or not self._goes_through(loop.body):
             return None
-        return None if amounts[0][1] and self._has_atomics(loop.body) else amounts[0]
+        if amounts[0][1] and (self._has_atomics(loop.body) or self._goes_from_place_to_place(loop, amounts[0])):
+            return None
+        return amounts[0]
+
+    def _goes_from_place_to_place(self, loop: While, amount: Form) -> bool:
+        """Whether a loop's variable is a place as `cuda.threadIdx.x` is, and `cuda.blockDim.x` is added to it."""
+        begins = [form for form in self._bounds(loop) if form is not None and self._is_a_place(form)]
+        return self._is_a_place(amount) and bool(begins)
+
+    def _is_a_place(self, form: Form) -> bool:
+        return not form[0] and len(form[1]) == 1 and form[1][0][1] == 1 and self.placing.is_place(form[1][0][0])
 
     def _has_atomics(self, body: Operation) -> bool:
         """Whether a loop has atomics: then the compiler divides by no step for it."""
@@ -344,7 +354,7 @@ class LoopCosts:
         if op.is_written_out:
             return WRITTEN_OUT
         if op.is_cheap:
-            if op.is_four_at_once and self._counts(op):
+            if op.is_four_at_once and self._begins_with_a_number(op):
                 return UNSEEN_COUNTS
             return UNSEEN_NARROW if self._is_narrow(op.source) else UNSEEN
         if self.integers.values_of(op) is not None:
@@ -358,14 +368,14 @@ class LoopCosts:
             return FROM_CONSTANT
         return BY_A_NUMBER if (known.step.constant or 0) > 1 else FROM_ELSEWHERE
 
-    def _counts(self, loop: For) -> bool:
-        """Whether a branch in a loop adds a constant to an integer, as what counts hits does."""
-        for each in everything_in(loop.body):
-            arms = (each.body, each.orelse) if isinstance(each, If) else ()
-            for statement in (statement for arm in arms for statement in arm.statements):
-                known = self.found.values.get(statement.operand) if isinstance(statement, UpdateName) else None
-                if isinstance(known, KnownNumber) and known.constant is not None:
-                    return True
+    def _begins_with_a_number(self, loop: For) -> bool:
+        """Whether an integer variable that a loop changes is a constant before it."""
+        begins = self.found.begins.get(loop, {})
+        for number in self.found.ends.get(loop, {}):
+            key = self.integers.forms.key_of(number)
+            begin = begins.get(key[2]) if isinstance(key, tuple) and len(key) > 2 else None
+            if isinstance(begin, KnownNumber) and begin.constant is not None:
+                return True
         return False
 
     def _is_strided(self, source: Operation) -> bool:

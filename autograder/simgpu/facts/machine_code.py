@@ -27,6 +27,7 @@ from autograder.simgpu.facts.copies import Copies
 from autograder.simgpu.facts.float64_pipe import Float64Pipe
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
+from autograder.simgpu.facts.halves import everything_called
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber, KnownRecord, Unknown
 from autograder.simgpu.facts.literals import is_literal, literal_value
@@ -62,6 +63,7 @@ EXIT = 1
 MEETING = 1  # before a branch after which lanes meet again; each side waits there with one more instruction
 FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and the addresses
 SHORT_CONDITION = 8  # instructions, at the most, of an operand of `and` that all lanes compute
+BARRIERS = "numba.cuda.sync"
 LEAVING = (Return, Break, Raise)  # statements after which a lane does not come to the next round
 COMPUTES = (Binary, Compare, Unary, UpdateName, UpdateElement, FunctionCall)
 
@@ -92,6 +94,7 @@ class MachineCode:
         self.asked_by: dict[Junction, If] = {}  # by `and` or `or`: the branch whose condition it is
         self.operands: set[Operation] = set()  # of arithmetic and of functions: a sign is taken into account there
         self.alone: set[Operation] = set()  # statements that are all of an arm
+        self.with_barriers: dict[For | While, bool] = {}
 
     def of_kernel(self, body: Block) -> None:
         self.kernel = body.function
@@ -197,7 +200,6 @@ class MachineCode:
         op.short_arms, op.is_short_for_else = 0, False
         is_settled = self.integers.is_settled(op.condition)
         is_open = not (leaves or is_guard or is_settled or self._is_asked_in_parts(op))
-        is_open = is_open and not self.short_arms.has_no_predicate(op.condition)
         if is_open and self.short_arms.is_short(op.orelse, op.body):
             if self.short_arms.is_short(op.body, op.orelse):
                 op.slots = op.behind_body = op.behind_orelse = 0
@@ -473,12 +475,21 @@ class MachineCode:
         """Whether a loop that leaves a value alone has it computed before it, as far as the operation goes.
 
         A quotient by a variable has branches of its own. It stays where it is if a condition decides whether a round comes
-        there; of integers, for which Numba asks whether the divisor is 0, in a loop within a loop too.
+        there; of integers, for which Numba asks whether the divisor is 0, in a loop within a loop too, and in one with a
+        barrier, of which the compiler makes no second one for that question.
         """
         if op.kind not in (ast.Div, ast.FloorDiv, ast.Mod) or not op.divides_in_parts:
             return True
+        if self.placing.conditions or self.arithmetic.is_real(op):
+            return not self.placing.conditions
         loops = [each for each in self.placing.loops if not self.integers.is_written_out(each)]
-        return not self.placing.conditions and (self.arithmetic.is_real(op) or len(loops) < 2)
+        return not loops or len(loops) < 2 and not self._has_a_barrier(loops[0])
+
+    def _has_a_barrier(self, loop: For | While) -> bool:
+        if loop not in self.with_barriers:
+            called = (each for each in everything_called(loop.body) if isinstance(each, FunctionCall))
+            self.with_barriers[loop] = any(self.found.callees.get(each, "").startswith(BARRIERS) for each in called)
+        return self.with_barriers[loop]
 
     def _read(self, op: Operation, way: Way) -> None:
         """Adds the registers and parameters that an operation is the first to read: places of threads, lengths, numbers."""

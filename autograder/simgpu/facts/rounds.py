@@ -1,4 +1,4 @@
-"""The values that the variables of a `while` loop take round by round, if they are known before it begins.
+"""The values that the variables of a loop take round by round, if they are known before it begins.
 
 The compiler then unrolls the loop, and conditions and indices that depend on these variables are constants. Seen in machine
 code (numba-cuda 0.30.4, compute capability 9.0) of `half = 128; while half > 0: ...; half //= 2`, however the step is
@@ -20,7 +20,7 @@ from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.known_results import COMPARED
 from autograder.simgpu.operations.function_calls import everything_of
-from autograder.simgpu.operations.loops import While
+from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
 
 MOST_ROUNDS = 64
@@ -66,6 +66,49 @@ def rounds_of(loop: While, around: Sequence[State], found: Found, forms: Forms) 
     return UnrolledRounds(rounds, behind if is_sure else ())
 
 
+def rounds_of_for(
+    loop: For, around: Sequence[State], found: Found, forms: Forms, counted: Callable[[For], Sequence[int]]
+) -> UnrolledRounds:
+    """The counter of an unrolled `for` loop in each round, and the variables that follow from it: `n += 1` beside it.
+
+    `counted`: the values of a loop's counter, of those inside this one too; none if it is not unrolled.
+    """
+    rounds, behind = list[State](), list[State]()
+    ends = found.ends.get(loop, {})
+    inside = [each for each in loop.body.statements if isinstance(each, For) and counted(each)]
+    counter = forms.number_of(forms.atom(("counter", loop)))
+    for outer in around:
+        state = _begun(loop, outer, found, forms)
+        for value in counted(loop):
+            state = {**state, counter: value}
+            rounds.append(state)
+            for each in inside if ends else ():
+                (state,) = rounds_of_for(each, [state], found, forms, counted).behind
+            state = _after(state, ends, outer, forms)
+        behind.append(state)
+    return UnrolledRounds(rounds, behind)
+
+
+def _begun(loop: For | While, outer: State, found: Found, forms: Forms) -> State:
+    """What is known in the first round of a loop; `outer`: what was known before it."""
+    ends, begins = found.ends.get(loop, {}), found.begins.get(loop, {})
+    state = {number: value for number, value in outer.items() if number not in ends}
+    for number in ends:
+        key = forms.key_of(number)
+        known = begins.get(key[2]) if isinstance(key, tuple) else None
+        first = value_of(known.form, outer, forms) if isinstance(known, KnownNumber) else None
+        if first is not None:
+            state[number] = first
+    return state
+
+
+def _after(state: State, ends: Mapping[int, Form], outer: State, forms: Forms) -> State:
+    """What is known behind a round."""
+    after = {number: value_of(ends[number], state, forms) for number in ends if number in state}
+    around = {number: value for number, value in outer.items() if number not in ends}
+    return around | {number: value for number, value in after.items() if value is not None}
+
+
 def _is_of_memory(op: Operation, found: Found) -> bool:
     """Whether an operand of `and` loads what only those threads may load for which those before it hold."""
     return op in found.reached and found.reached[op].array.space != "local"
@@ -80,29 +123,21 @@ def _rounds_in(
     unrolls such a loop only if it asks the whole condition at once, and if what it knows of it grows by a constant, or, with
     a local array in it, falls.
     """
-    begins, ends = found.begins.get(loop, {}), found.ends.get(loop, {})
+    ends = found.ends.get(loop, {})
     is_of_local = any(each in found.reached and found.reached[each].array.space == "local" for each in everything_of(loop))
-    around = {number: value for number, value in outer.items() if number not in ends}
-    state = dict(around)
-    for number in ends:
-        key = forms.key_of(number)
-        known = begins.get(key[2]) if isinstance(key, tuple) else None
-        first = value_of(known.form, outer, forms) if isinstance(known, KnownNumber) else None
-        if first is not None:
-            state[number] = first
+    state = _begun(loop, outer, found, forms)
     rounds, are_all = list[State](), True
     while len(rounds) <= 1 + (MOST_ROUNDS if are_all else MOST_ASKED):
         holds = value_of(condition, state, forms)
         if holds is None and is_asked_at_once:
-            counted = {number: state[number] for number in state if number in around or _goes_on(number, ends, is_of_local)}
+            counted = {each: state[each] for each in state if each not in ends or _goes_on(each, ends, is_of_local)}
             holds, are_all = _may_hold(condition, counted, forms), False
         if holds is None:
             break
         rounds.append(state)
         if not holds:
             return rounds, are_all
-        after = {number: value_of(ends[number], state, forms) for number in ends if number in state}
-        state = around | {number: value for number, value in after.items() if value is not None}
+        state = _after(state, ends, outer, forms)
     return [], False
 
 

@@ -12,13 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder.simgpu.facts.forms import Form, Forms, is_given
+from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.integers import Integers
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.literals import is_literal, literal_value
 from autograder.simgpu.facts.loop_costs import APART
-from autograder.simgpu.facts.placing import MADE_ANEW, PREDICATES, Placing
+from autograder.simgpu.facts.placing import MADE_ANEW, Placing
 from autograder.simgpu.operations.expressions import Constant, Local, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall, everything_of
 from autograder.simgpu.operations.indexing import Attribute, Subscript
@@ -52,39 +52,6 @@ class ShortArms:
         self.forms = forms
         self.integers = integers
         self.placing = placing
-
-    def has_no_predicate(self, condition: Operation) -> bool:
-        """Whether a condition in an unrolled loop needs more predicates, one for each round, than there are.
-
-        Such conditions depend on nothing that changes in the loop but its counter, so all are computed before it. Not so
-        where a loop around goes round: each round then asks anew.
-        """
-        known = self.found.values.get(condition)
-        loops = self.placing.loops
-        if not isinstance(known, KnownNumber) or not loops or loops[-1] not in self.forms.loops_of(known.form):
-            return False
-        loop = self.placing.loops[-1]
-        if not all(map(self.integers.is_written_out, loops)) or not self._stays_but_for(known.form, loop):
-            return False
-        if isinstance(loop, While):
-            return self.integers.lengths.get(loop, 0) >= PREDICATES
-        return loop.is_written_out and len(self.integers.values_of(loop) or ()) >= PREDICATES
-
-    def _stays_but_for(self, form: Form, loop: For | While) -> bool:
-        """Whether a value changes from round to round only because of the counter of an unrolled loop."""
-        return all(
-            loop not in atom.loops
-            or self.integers.constants_of(number) is not None
-            or bool(atom.inside) and all(self._is_counted(part, loop) for part in (number, *self.forms.inside(number)))
-            for number, atom in self.forms.atoms_of(form)
-        )
-
-    def _is_counted(self, number: int, loop: For | While) -> bool:
-        """Whether the loop does not change a value, or computes it from its counter."""
-        if loop not in self.forms.loops_of((0, ((number, 1),))) or self.integers.constants_of(number) is not None:
-            return True
-        key = self.forms.key_of(number)
-        return isinstance(key, tuple) and not is_given(key)
 
     def size(self, part: Operation) -> int:
         """The instructions of an operation and its parts, without those that are computed before a loop around."""

@@ -4,10 +4,11 @@
 
 Loops that stay loops, since more than their counter ends them; arms of branches that give variables the values of others;
 `while` loops that count to nothing but their end, or to a constant at the most; loops that `if ...: break` leaves, first,
-in between or last; elements by unsigned indices.
+in between or last; elements by unsigned indices; loops that count on beside their counter, ask in each unrolled round, or
+divide between barriers; numbers that other lanes give; rotations.
 
 Writes variables_of_loops.json: the warp instructions of each kernel, by the emulator. facts/copies.py, facts/loop_costs.py,
-facts/short_arms.py and facts/addresses.py are held to it.
+facts/short_arms.py, facts/addresses.py, facts/rounds.py, facts/halves.py and the types in facts/library.py are held to it.
 """
 
 from __future__ import annotations
@@ -101,6 +102,41 @@ BOUNDED = {
     "in a loop, upwards": "k = 0\nfor p in range(1, R):\n    k = 0\n    while k < p and a < 100000:\n        a = a * b\n"
     "        k += 1\n    c += a\n",
 }
+# Whole kernels, behind `i = cuda.grid(1)` and `a = x[i]`, by the types that they are counted with; `;` ends a line.
+TREE = (
+    "s = cuda.shared.array(64, float32); t = cuda.threadIdx.x; s[t] = a; cuda.syncthreads(); {}; |cuda.syncthreads(); "
+    "o[i] = s[0]"
+)
+WHOLE = {
+    "range begun with a number, xor": ("s = 1; for k in range(n):; |s ^= s * 5; o[i] = s + a", "i8"),
+    "range begun with a number, sum": ("s = 0; for k in range(n):; |s ^= a + s; o[i] = s", "i8"),
+    "range begun with a value, xor": ("s = a; for k in range(n):; |s ^= s * 5; o[i] = s", "i8"),
+    "from a thread's place": ("j = cuda.threadIdx.x; while j < n:; |a += y[j]; |j += cuda.blockDim.x; o[i] = a", "f4"),
+    "from a thread of the grid": ("j = i; while j < n:; |a += y[j]; |j += cuda.blockDim.x; o[i] = a", "f4"),
+    "remainder between barriers": ("for k in range(n):; |a += y[(i + 5) % (n - 3)]; |cuda.syncthreads(); o[i] = a", "f4 i8"),
+    "quotient between barriers": ("for k in range(n):; |y[k] = (i + 5) // (n - 3); |cuda.syncwarp(); o[i] = a", "i8"),
+    "remainder beside a shuffle": (
+        "for k in range(n):; |a += y[(i + 5) % (n - 3)]; |a += cuda.shfl_xor_sync(-1, a, 1); o[i] = a", "f4 i8"),
+    "exchanged": ("v = cuda.shfl_down_sync(-1, a, 1); o[i] = v * a + v", "f4 f8 i4 i8"),
+    "exchanged and divided": ("v = cuda.shfl_xor_sync(-1, a, 2); o[i] = a / (v + 1)", "f4 f8"),
+    "exchanged in rounds": ("h = 16; while h > 0:; |a += cuda.shfl_down_sync(-1, a, h); |h //= 2; o[i] = a", "f4 f8 i8"),
+    "added to a counter": ("old = cuda.atomic.add(y, 0, a); o[i] = (old + a) * old", "f4 f8 i8"),
+    "rotated": ("v = a ^ x[i + 1]; o[i] = (v << 7) | (v >> 25)", "u4"),
+    "rotated twice": ("v = a ^ x[i + 1]; v = uint32((v << 7) | (v >> 25)) ^ a; o[i] = (v << 9) | (v >> 23)", "u4"),
+    "window behind a place": ("s = float32(0); for k in range(16):; |j = i - k; |if j >= 0:; ||s += x[j]; o[i] = s", "f4"),
+    "window around a place": (
+        "s = float32(0); for k in range(9):; |j = i - 4 + k; |if j >= 0 and j < n:; ||s += x[j]; o[i] = s", "f4"),
+    "tree over a tuple": (TREE.format("for h in (16, 8, 4, 2, 1):; |if t < h:; ||s[t] += s[t + h]"), "f4"),
+    "tree over a range": (TREE.format("for k in range(4, -1, -1):; |if t < 1 << k:; ||s[t] += s[t + (1 << k)]"), "f4"),
+    "tree without a sum": (TREE.format("for h in (16, 8, 4, 2, 1):; |if t < h:; ||s[t] = s[t + h]"), "f4"),
+    "counted on, insertion": (
+        "w = cuda.local.array(9, float32); m = 0; for k in range(9):; |v = x[i + k]; |p = m; "
+        "|while p > 0 and w[p - 1] > v:; ||w[p] = w[p - 1]; ||p -= 1; |w[p] = v; |m += 1; o[i] = w[4] + a", "f4"),
+    "counted on, nested": (
+        "w = cuda.local.array(9, float32); m = 0; for k in range(3):; |for l in range(3):; ||w[m] = x[i + l + 4 * k]; "
+        "||m += 1; for k in range(9):; |for j in range(8 - k):; ||if w[j] > w[j + 1]:; |||w[j], w[j + 1] = w[j + 1], w[j]; "
+        "o[i] = w[4] + a", "f4"),
+}  # fmt: skip
 PLACES = {
     "element": "y[x[i]]",
     "a constant behind it": "y[x[i] + 3]",
@@ -114,8 +150,9 @@ def _lines(body: str, depth: int) -> str:
     """Statements, each on its line; `|`: one more indentation."""
     found = []
     for each in body.split("; "):
-        inside = each.count("|")
-        found.append("    " * (depth + inside) + each.replace("|", "").strip() + "\n")
+        statement = each.strip().lstrip("|")
+        inside = len(each.strip()) - len(statement)
+        found.append("    " * (depth + inside) + statement + "\n")
     return "".join(found)
 
 
@@ -156,6 +193,9 @@ def _all() -> Iterator[tuple[str, str]]:
     for name, loop in BOUNDED.items():
         for rounds in (4, 8, 16) if "in a loop" in name else (4, 16, 64, 200):
             yield f"bounded, {name}, {rounds}, f4", _loop(loop.replace("R", str(rounds)), "pass", "a - b + c + k")
+    for name, (body, dtypes) in WHOLE.items():
+        for each in dtypes.split():
+            yield f"whole, {name}, {each}", f"{HEAD}    i = cuda.grid(1)\n    a = x[i]\n{_lines(body, 1)}"
     for name, place in PLACES.items():
         for each in ("u1", "u4"):
             for other in ("f4", "f8", "u1"):
@@ -174,6 +214,10 @@ OFF = (  # by more than an eighth: copies that coincide, or that are made althou
     "break last, three, a - b, f8",
     *(f"bounded, asked of memory, {rounds}, f4" for rounds in (16, 64, 200)),  # its address
     *(f"bounded, in a loop{each}, f4" for each in (", 4", ", 8", ", upwards, 16")),
+    *(f"whole, {each}" for each in ("remainder between barriers, f4", "remainder between barriers, i8")),
+    "whole, quotient between barriers, i8",  # what a division does with its divisor alone
+    "whole, counted on, insertion, f4",
+    "whole, window behind a place, f4",  # what the array's parameter is read for, in each round
 )
 
 
