@@ -556,10 +556,15 @@ def shuffles_and_votes(out):
     out[5, lane] = cuda.activemask()
 
 
-@gives(zeros((4, 32)), expected=[
-    [0x55555555, 0xAAAAAAAA] * 16, [1] * 32, [0] * 32, [1] * 32], block=32)  # fmt: skip
-def matches_and_agreement(out):
+@gives(zeros((7, 32)), expected=[
+    [0x55555555, 0xAAAAAAAA - 2**32] * 16, [1] * 32, [0] * 32, [1] * 32, [-1] * 32, [-1] * 32, [32] * 32],
+    block=32)  # fmt: skip
+def matches_and_agreement(out):  # of lane 31 the sign, as an H200 has it
     lane = cuda.laneid
+    everyone = cuda.ballot_sync(0xFFFFFFFF, True)
+    out[4, lane] = everyone >> 1
+    out[5, lane] = cuda.match_all_sync(0xFFFFFFFF, 7)[0]
+    out[6, lane] = cuda.popc(everyone)
     out[0, lane] = cuda.match_any_sync(0xFFFFFFFF, lane % 2)
     out[1, lane] = cuda.match_all_sync(0xFFFFFFFF, 7)[1]
     out[2, lane] = cuda.all_sync(0xFFFFFFFF, lane < 31)

@@ -171,15 +171,15 @@ class Arithmetic:
 
     def _is_offset(self, kind: type[ast.operator], sides: Sequence[Known | None]) -> bool:
         """Whether an access carries this out: a constant is its offset, and a power of two a shift that addresses have."""
-        left, right = (None if self._is_of_a_while(each) else self.integers.constant(each) for each in sides)
+        left, right = (None if self._is_of_a_variable(each) else self.integers.constant(each) for each in sides)
         if kind in (ast.Add, ast.Sub):
             return right is not None or left is not None and kind is ast.Add
         if kind is ast.Mult:
             return any(each is not None and _is_power(each) for each in (left, right))
         return kind is ast.LShift and right is not None
 
-    def _is_of_a_while(self, known: Known | None) -> bool:
-        """Whether a value depends on the variables of an unrolled `while`, which are added before the sign is asked for."""
+    def _is_of_a_variable(self, known: Known | None) -> bool:
+        """Whether a value depends on variables of unrolled loops, which are added before the sign is asked for."""
         numbers = [number for number, _ in known.form[1]] if isinstance(known, KnownNumber) else []
         return any(number in self.integers.rounds for number in numbers)
 

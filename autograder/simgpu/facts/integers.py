@@ -50,10 +50,10 @@ class Integers:
         self.found = found
         self.forms = forms
         self.written_out = written_out
-        self.rounds: dict[int, Sequence[int]] = {}  # by atom: a variable's values in an unrolled `while`
-        self.lengths: dict[Operation, int] = {}  # the number of rounds of such loops
+        self.rounds: dict[int, Sequence[int]] = {}  # by atom: a variable's values in an unrolled loop, but for counters
+        self.lengths: dict[Operation, int] = {}  # by unrolled `while`: the number of its rounds
         self.left_early: set[Operation] = set()  # of them, those that something not known may end before their last round
-        self.behind: dict[Operation, Sequence[State]] = {}  # by such a loop around the present place: the states behind it
+        self.behind: dict[Operation, Sequence[State]] = {}  # by unrolled loop around this place: the states behind it
         self._numbers_of: dict[int, Hashable] = {}
         self._same: dict[Hashable, int] = {}  # what atoms are in whichever loop, by number
         self.states: Sequence[State] = [{}]  # a state for each round of the unrolled loops around

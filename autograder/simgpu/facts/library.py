@@ -141,7 +141,6 @@ OF_OTHERS: dict[str, Rule] = {
     **{f"numba.cuda.{name}": _always(nt.INT32) for name in ("ballot_sync", "match_any_sync")},
     **{f"numba.cuda.{name}": _always(np.dtype(np.uint32)) for name in ("activemask", "lanemask_lt")},
 }
-BY_LANE: frozenset[str] = frozenset()  # of these, functions with another result in each lane for the same operands
 
 ARRAY_MAKERS = {"numba.cuda.shared.array": "shared", "numba.cuda.local.array": "local"}
 

@@ -88,9 +88,7 @@ class LibraryCalls:
         if rule is not None and arguments and not given.keywords:
             dtypes = [each.dtype for each in arguments if isinstance(each, KnownNumber)]
             if len(dtypes) == len(arguments):
-                return self.results.of_pure(
-                    ("call", path), arguments, rule(dtypes), differs=path in library.BY_LANE
-                )
+                return self.results.of_pure(("call", path), arguments, rule(dtypes))
         return self._any_other(op, path, given, scope)
 
     def _by_name(self, op: FunctionCall, path: str, given: Given) -> Known | None:

@@ -104,8 +104,12 @@ class LoopCosts:
 
     def _goes_from_place_to_place(self, loop: While, amount: Form) -> bool:
         """Whether a loop's variable is a place as `cuda.threadIdx.x` is, and `cuda.blockDim.x` is added to it."""
-        begins = [form for form in self._bounds(loop) if form is not None and self._is_a_place(form)]
-        return self._is_a_place(amount) and bool(begins)
+        condition = loop.condition
+        assert isinstance(condition, Compare)
+        moving = [self.found.values.get(each) for each in (condition.left, *condition.others)]
+        goes_on = [isinstance(each, KnownNumber) and self.integers.goes_on_by(loop, each.form) == amount for each in moving]
+        begins = (form for form, moves in zip(self._bounds(loop), goes_on, strict=True) if moves)
+        return self._is_a_place(amount) and any(form is not None and self._is_a_place(form) for form in begins)
 
     def _is_a_place(self, form: Form) -> bool:
         return not form[0] and len(form[1]) == 1 and form[1][0][1] == 1 and self.placing.is_place(form[1][0][0])

@@ -268,7 +268,6 @@ class _Sizes:
     def __init__(self, loops: WrittenOut, loop: For | While, around: Sequence[Operation] = ()) -> None:
         self.loops = loops
         self.found = loops.found
-        self.counters = [loops.forms.atom(("counter", loop))] if isinstance(loop, For) else []
         self.loop = loop
         self.is_odd = isinstance(loop, For) and not loops.depends_on_others(loop) and loops.rounds(loop) % 4 != 0
         self.around = around  # loops that would be unrolled with it

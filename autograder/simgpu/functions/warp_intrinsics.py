@@ -145,9 +145,9 @@ def _ballot(lanes: np.ndarray) -> np.ndarray:
 
 @intrinsic(f"{CUDA}.ballot_sync")
 def ballot(call: Call, mask: Cut, predicate: Real) -> np.ndarray:
-    """A bit for every named lane where the condition holds."""
+    """A bit for every named lane where the condition holds, in an int32: lane 31 is its sign."""
     named, answers = _vote(call, mask, predicate)
-    return _ballot(answers & named)
+    return _ballot(answers & named).view(np.int32)
 
 
 @intrinsic(f"{CUDA}.all_sync")
@@ -182,9 +182,9 @@ def _matches(call: Call, value: Arithmetic, named: np.ndarray) -> np.ndarray:
 
 @intrinsic(f"{CUDA}.match_any_sync")
 def match_any(call: Call, mask: Cut, value: Real, /) -> np.ndarray:
-    """The named lanes that hold the same value."""
+    """The named lanes that hold the same value, as in a ballot."""
     _begin(call, mask)
-    return _matches(call, value, _named_lanes(call, mask))
+    return _matches(call, value, _named_lanes(call, mask)).view(np.int32)
 
 
 @intrinsic(f"{CUDA}.match_all_sync")
@@ -194,7 +194,7 @@ def match_all(call: Call, mask: Cut, value: Real, /) -> tuple[np.ndarray, np.nda
     named = _named_lanes(call, mask)
     everyone = _ballot(named)
     agree = _matches(call, value, named) == everyone
-    return np.where(agree, everyone, np.uint32(0)), agree
+    return np.where(agree, everyone, np.uint32(0)).view(np.int32), agree
 
 
 @intrinsic(f"{CUDA}.activemask")
